@@ -6,10 +6,10 @@
 #include <thread>
 
 #include "cli/inputs/command_line.h"
-#include "cli/process/endpoint.h"
 #include "cli/process/interrupt.h"
 #include "cli/verbs/verb.h"
 #include "core/host/rendezvous_secret.h"
+#include "core/protocol/host_port.h"
 #include "core/protocol/ip_address.h"
 #include "core/servers/parameter_server.h"
 #include "tuner/client/link/environment.h"
@@ -26,19 +26,19 @@ struct ParamServerOptions {
 };
 
 Result<ParameterServerOptions> server_options(const ParamServerOptions& options) {
-  const auto endpoint = parse_endpoint("--listen", options.listen);
-  HOCKET_TRY(endpoint);
+  const auto address = parse_host_port(options.listen);
+  if (!address) return failure(address.error().in("--listen"));
   const auto memory = parse_size(options.memory);
   if (!memory) return failure(memory.error().in("--memory"));
   std::string secret = process_environment(kRendezvousSecretVariable).value_or("");
-  if (secret.empty() && !options.insecure && !is_loopback_host(endpoint->address)) {
+  if (secret.empty() && !options.insecure && !is_loopback_host(address->host)) {
     return failure(ErrorCode::invalid_argument,
                    "--listen: whoever reaches " + options.listen +
                        " could be a rank of the job; set " + kRendezvousSecretVariable +
                        " to the same secret here and for the ranks, or give --insecure");
   }
-  return ParameterServerOptions{.host = endpoint->address,
-                                .port = endpoint->port,
+  return ParameterServerOptions{.host = address->host,
+                                .port = address->port,
                                 .ranks = options.ranks,
                                 .server = options.server,
                                 .servers = options.servers,
@@ -55,7 +55,7 @@ Result<int> serve_parameters(const ParamServerOptions& options, Context& context
   const InterruptGuard guard(interrupted);
   const auto server = ParameterServer::listen(*settings);
   HOCKET_TRY(server);
-  context.out << to_string(Endpoint{settings->host, (*server)->port()}) << std::endl;
+  context.out << to_string(HostPort{settings->host, (*server)->port()}) << std::endl;
   Result<void> served;
   {
     const std::jthread stopper([&] {

@@ -11,10 +11,10 @@
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/store_access.h"
 #include "cli/output/value_text.h"
-#include "cli/process/endpoint.h"
 #include "cli/verbs/verb.h"
 #include "core/base/clock.h"
 #include "core/protocol/daemon_token.h"
+#include "core/protocol/host_port.h"
 #include "core/protocol/state_folder.h"
 #include "tuner/client/link/environment.h"
 #include "tuner/daemon/api/own_token.h"
@@ -84,10 +84,10 @@ Result<DaemonOptions> daemon_options(const ServeOptions& options) {
   const auto level = parse_log_level(options.log_level);
   if (!level) return failure(level.error().in("--log-level"));
   daemon.log = Log({.level = *level, .json = options.json_log});
-  const auto endpoint = parse_endpoint("--listen", options.listen);
-  HOCKET_TRY(endpoint);
-  daemon.server.address = endpoint->address;
-  daemon.server.port = endpoint->port;
+  const auto address = parse_host_port(options.listen);
+  if (!address) return failure(address.error().in("--listen"));
+  daemon.server.address = address->host;
+  daemon.server.port = address->port;
   daemon.server.insecure = options.insecure;
   if (options.certificate.empty() != options.key.empty()) {
     return failure(ErrorCode::invalid_argument, "--certificate and --key go together");
@@ -124,9 +124,8 @@ Result<int> serve(const ServeOptions& options, Context& context) {
   HOCKET_TRY(daemon);
   // Installed before the address is printed, because its reader may send a signal immediately.
   (*daemon)->server().stop_on_signals();
-  const std::string host = address.find(':') == std::string::npos ? address : "[" + address + "]";
   const std::uint16_t port = (*daemon)->server().port();
-  const std::string url = (tls ? "https://" : "http://") + host + ":" + std::to_string(port);
+  const std::string url = (tls ? "https://" : "http://") + to_string(HostPort{address, port});
   context.out << url << std::endl;
   if (options.open) {
     // Tokens of a file are their owners', who enter them.

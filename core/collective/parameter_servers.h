@@ -16,7 +16,7 @@ namespace hocket {
 struct ServedPart {
   /// Number of the collective in order of submission, from 0: the same on every rank.
   std::uint64_t collective = 0;
-  /// Where the part begins in the collective; a multiple of sizeof(float).
+  /// Offset of the part in the collective; a multiple of sizeof(float).
   std::int64_t offset_bytes = 0;
   /// The server that sums it: 0 to servers() − 1, the same on every rank.
   int server = 0;

@@ -23,6 +23,7 @@
 #include "core/collective/collective_blocks.h"
 #include "core/host/gloo_ring.h"
 #include "core/host/tcp_store.h"
+#include "core/protocol/host_port.h"
 
 namespace hocket {
 namespace {
@@ -281,21 +282,6 @@ class GlooCollective final : public Collective {
   RingScratchPool scratch_;
 };
 
-struct HostPort {
-  std::string host;
-  std::uint16_t port = 0;
-};
-
-std::optional<HostPort> parse_host_port(const std::string& text) {
-  const auto colon = text.rfind(':');
-  if (colon == std::string::npos || colon == 0) return std::nullopt;
-  HostPort address{text.substr(0, colon), 0};
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, address.port);
-  if (error != std::errc() || rest != end || address.port == 0) return std::nullopt;
-  return address;
-}
-
 Result<Meeting> meet(const GlooOptions& options) {
   const std::string& where = options.ranks.rendezvous;
   Meeting meeting;
@@ -308,9 +294,9 @@ Result<Meeting> meet(const GlooOptions& options) {
     meeting.store = std::make_unique<gloo::rendezvous::FileStore>(folder);
     return meeting;
   }
-  const auto address =
-      where.starts_with("tcp://") ? parse_host_port(where.substr(6)) : std::nullopt;
-  if (!address) {
+  const bool is_tcp = where.starts_with("tcp://");
+  const auto address = parse_host_port(is_tcp ? where.substr(6) : "");
+  if (!address || address->port == 0) {
     return failure(ErrorCode::invalid_argument,
                    "rendezvous \"" + where +
                        "\": expected file:FOLDER or tcp://HOST:PORT with a port from 1 to 65535");

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which parameter server sums which part of which collective. Pure: every rank that submits the
-// same collectives in the same order assigns them alike. Not thread-safe.
+// Assigns the parts of collectives to parameter servers. Pure: ranks that submit the same
+// collectives in the same order assign them alike. Not thread-safe.
 //
 // The parts of a collective go to the servers in turn, from a server on which the collectives seen
 // so far have put the least bytes. A collective on the same data begins at the same server in each

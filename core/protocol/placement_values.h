@@ -1,7 +1,7 @@
 #pragma once
 
-// What a job on a device of limited memory (core/placement/step_placement.h) says of its placement
-// in its reports: values that it measured itself (JobReport::values), so daemons and readers of
+// The placement of a step on a device of limited memory (core/placement/step_placement.h), as the
+// job reports it: values that it measured itself (JobReport::values), so daemons and readers of
 // other versions pass them on. Its offload_k is in its configuration. Plain values.
 
 #include <array>

@@ -59,13 +59,13 @@ Result<void> check_servers(const ScheduleConfig& config, int servers, bool is_pl
   }
   if (is_partitioned(config)) {
     return refused(
-        "servers sum whole steps' gradients only; set bucket_bytes, primitive, "
-        "group_ranks, launch, compute_parts, compute_order, micro_batches_kept and "
-        "regions to their defaults, or communication=all_reduce");
+        "servers do not sum the gradients of a partitioned step; leave bucket_bytes, primitive, "
+        "group_ranks, launch, compute_parts, compute_order, micro_batches_kept and regions at "
+        "their defaults, or set communication=all_reduce");
   }
   if (is_placed)
     return refused(
-        "a step on a device of limited memory is not summed by servers; set "
+        "servers do not sum the gradients of a step on a device of limited memory; set "
         "communication=all_reduce");
   return {};
 }

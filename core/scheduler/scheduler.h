@@ -27,8 +27,8 @@
 // may run beside the device, and copies run between the two.
 //
 // If the configuration says so and the executor has parameter servers, sums over all ranks are
-// pushed to them and pulled (core/collective/parameter_servers.h) instead of all-reduced. The other
-// collectives run among the ranks in any case, and a step with them is refused.
+// pushed to them and pulled (core/collective/parameter_servers.h) instead of all-reduced. A step
+// with other collectives is then refused.
 //
 // One thread submits. Tasks that access the same data run as if one after the other in the order of
 // submission; all others may run at once. Every rank must submit the same collectives in the same

@@ -1,6 +1,7 @@
 #pragma once
 
-// Which ranks a parameter server lets in, and which have ended. Pure; one thread at a time.
+// Decides which ranks a parameter server lets in, and records which have ended. Pure; one thread at
+// a time.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace hocket {
 
-/// What a server was started as.
+/// A server's number, and the size of its job.
 struct ServerIdentity {
   int ranks = 1;
   int server = 0;   ///< its number
@@ -35,7 +36,7 @@ class RankRegister {
   /// that first, or another one. Returns whether the rank is gone by that.
   bool end_connection(int rank, bool said_goodbye);
 
-  /// Whether every rank has had its goodbye answered or is gone.
+  /// Returns whether every rank has had its goodbye answered or is gone.
   bool all_ended() const { return ended_ == ranks_.size(); }
 
   /// unavailable, with the names of the ranks that are gone, if there are some.

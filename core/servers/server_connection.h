@@ -47,7 +47,7 @@ class ServerConnection {
   /// Waits for the server's answer, for `timeout_ns` or until `stop` can be read from: then false,
   /// and the await goes on.
   Result<bool> wait_for_answer(int stop, std::int64_t timeout_ns);
-  /// Whether the answer is there.
+  /// Returns whether the answer has arrived.
   bool has_answer();
   /// Receives the answer: the names of sums, possibly none.
   Result<std::vector<server_wire::SumName>> end_await();

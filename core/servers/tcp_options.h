@@ -1,6 +1,6 @@
 #pragma once
 
-// How both sides of a parameter server's connections set up their sockets. Any thread.
+// Socket options for both sides of a parameter server's connections. Any thread.
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

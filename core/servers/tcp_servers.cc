@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/protocol/host_port.h"
 #include "core/servers/server_connection.h"
 
 namespace hocket {
@@ -51,22 +52,6 @@ class StopSignal {
   const int descriptor_;
   std::atomic<bool> is_set_ = false;
 };
-
-/// Splits "host:port".
-Result<std::pair<std::string, std::string>> split_address(const std::string& address) {
-  const auto colon = address.rfind(':');
-  std::string host = address.substr(0, colon == std::string::npos ? 0 : colon);
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  const std::string port = colon == std::string::npos ? "" : address.substr(colon + 1);
-  const bool is_port = !port.empty() && port.size() <= 5 &&
-                       port.find_first_not_of("0123456789") == std::string::npos &&
-                       std::stoi(port) >= 1 && std::stoi(port) <= 65535;
-  if (host.empty() || !is_port) {
-    return invalid("a parameter server's address is host:port with a port of 1 to 65535, found \"" +
-                   address + "\"");
-  }
-  return std::pair(std::move(host), port);
-}
 
 std::uint64_t random_session() {
   const Nonce nonce = random_nonce();
@@ -301,12 +286,16 @@ Result<std::unique_ptr<ParameterServers>> connect_servers(const TcpServersOption
   std::vector<ServerConnectionOptions> servers;
   const std::uint64_t session = random_session();
   for (const std::string& address : options.addresses) {
-    auto split = split_address(address);
-    HOCKET_TRY(split);
+    const auto split = parse_host_port(address);
+    if (!split || split->port == 0) {
+      return invalid(
+          "a parameter server's address is host:port with a port of 1 to 65535, found \"" +
+          address + "\"");
+    }
     const auto number = static_cast<int>(servers.size());
     servers.push_back({.name = "parameter server " + std::to_string(number) + " (" + address + ")",
-                       .host = split->first,
-                       .port = split->second,
+                       .host = split->host,
+                       .port = std::to_string(split->port),
                        .rank = options.rank,
                        .ranks = options.ranks,
                        .server = number,

@@ -29,7 +29,6 @@ class FairLinks {
     std::uint64_t flow = 0;
   };
 
-  FairLinks() = default;
   explicit FairLinks(std::vector<double> bytes_per_second)
       : bytes_per_second_(std::move(bytes_per_second)) {}
 

@@ -7,6 +7,7 @@
 #include "core/collective/collective_parts.h"
 #include "core/partitioning/step_partition.h"
 #include "core/placement/described_placement.h"
+#include "core/scheduler/scheduler.h"
 #include "core/sim/part_cost.h"
 
 namespace hocket {
@@ -94,7 +95,7 @@ Result<void> check_servers(const StepDescription& step, const ScheduleConfig& co
   };
   if (!step.servers) return refused("the step description has none; give it \"parameter_servers\"");
   if (is_partitioned(config) || step.device_memory_bytes > 0)
-    return refused("steps that are partitioned or placed on a device are not summed by servers");
+    return refused("servers do not sum the gradients of a step that is partitioned or placed");
   for (const StepTask& task : step.tasks) {
     if (!task.collective ||
         (*task.collective == CollectiveKind::all_reduce && task.group == CollectiveGroup::world))
@@ -130,10 +131,7 @@ Result<SimulationSetup> setup_of_parts(const StepLayout& layout, const ScheduleC
                 .credit_bytes = config.credit_bytes,
                 .order = setup.negotiated ? PartOrder::priority : PartOrder::fifo};
   if (is_served) {
-    if (config.order != CollectiveOrder::fifo) setup.plan.order = PartOrder::priority;
-    setup.plan.servers = static_cast<int>(step.servers->servers);
-    setup.plan.pull_credit_bytes =
-        config.pull_credit_bytes > 0 ? config.pull_credit_bytes : config.credit_bytes;
+    setup.plan = plan_options(config, false, 0, static_cast<int>(step.servers->servers));
     setup.servers = step.servers;
   }
   setup.streams = config.streams;

@@ -455,7 +455,7 @@ Result<void> run(JobOptions options) {
                    .iterations = {}};
   const auto offload_k = parse_offload_k(options.offload_k);
   HOCKET_TRY(offload_k);
-  const int servers = (*platform)->make_executor()->servers();
+  const int servers = (*platform)->servers();
   const auto fetched = fetch(report.topology, report.workload, collective,
                              {.ranks_per_host = collective.ranks_per_host(),
                               .servers = servers,

@@ -24,6 +24,7 @@ class HostPlatform final : public Platform {
     return std::make_unique<HostExecutor>(collective_, clock_, servers_);
   }
   DeviceRecorder* recorder() override { return nullptr; }
+  int servers() const override { return servers_ ? servers_->servers() : 0; }
   void describe(Topology&) const override {}
 
  private:

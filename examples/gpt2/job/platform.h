@@ -57,6 +57,8 @@ class Platform {
   virtual DeviceRecorder* recorder() = 0;
   /// Returns the memories that steps are placed on; null if the device has room for a whole step.
   virtual OffloadMemory* memory() { return nullptr; }
+  /// Returns the number of parameter servers that the executors can sum over.
+  virtual int servers() const { return 0; }
   /// Adds to `topology` the device and the versions of its libraries.
   virtual void describe(Topology& topology) const = 0;
 };

@@ -3,14 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <latch>
 #include <map>
 #include <mutex>
 #include <random>
 #include <set>
 #include <string>
-#include <thread>
-#include <tuple>
 #include <vector>
 
 #include "core/servers/local_servers.h"

@@ -71,10 +71,7 @@ class Witness final : public PlanObserver {
     next_.started(task);
   }
   void started_part(TaskId task, std::int64_t offset_bytes, std::int64_t bytes) override {
-    TapeRecord& record = add(TapeKind::started_part);
-    record.number = numbers_.at(key(task));
-    record.offset_bytes = offset_bytes;
-    record.bytes = bytes;
+    add_part(TapeKind::started_part, task, offset_bytes, bytes);
     next_.started_part(task, offset_bytes, bytes);
   }
   void finished(TaskId task) override {
@@ -82,36 +79,23 @@ class Witness final : public PlanObserver {
     next_.finished(task);
   }
   void finished_part(TaskId task, std::int64_t bytes) override {
-    TapeRecord& record = add(TapeKind::finished_part);
-    record.number = numbers_.at(key(task));
-    record.bytes = bytes;
+    add_part(TapeKind::finished_part, task, 0, bytes);
     next_.finished_part(task, bytes);
   }
   void finished_push(TaskId task, std::int64_t offset_bytes, std::int64_t bytes) override {
-    TapeRecord& record = add(TapeKind::finished_push);
-    record.number = numbers_.at(key(task));
-    record.offset_bytes = offset_bytes;
-    record.bytes = bytes;
+    add_part(TapeKind::finished_push, task, offset_bytes, bytes);
     next_.finished_push(task, offset_bytes, bytes);
   }
   void summed(TaskId task, std::int64_t offset_bytes, std::int64_t bytes) override {
-    TapeRecord& record = add(TapeKind::summed);
-    record.number = numbers_.at(key(task));
-    record.offset_bytes = offset_bytes;
-    record.bytes = bytes;
+    add_part(TapeKind::summed, task, offset_bytes, bytes);
     next_.summed(task, offset_bytes, bytes);
   }
   void started_pull(TaskId task, std::int64_t offset_bytes, std::int64_t bytes) override {
-    TapeRecord& record = add(TapeKind::started_pull);
-    record.number = numbers_.at(key(task));
-    record.offset_bytes = offset_bytes;
-    record.bytes = bytes;
+    add_part(TapeKind::started_pull, task, offset_bytes, bytes);
     next_.started_pull(task, offset_bytes, bytes);
   }
   void finished_pull(TaskId task, std::int64_t bytes) override {
-    TapeRecord& record = add(TapeKind::finished_pull);
-    record.number = numbers_.at(key(task));
-    record.bytes = bytes;
+    add_part(TapeKind::finished_pull, task, 0, bytes);
     next_.finished_pull(task, bytes);
   }
 
@@ -124,6 +108,13 @@ class Witness final : public PlanObserver {
     record.kind = kind;
     record.time_ns = clock_.now_ns();
     return record;
+  }
+
+  void add_part(TapeKind kind, TaskId task, std::int64_t offset_bytes, std::int64_t bytes) {
+    TapeRecord& record = add(kind);
+    record.number = numbers_.at(key(task));
+    record.offset_bytes = offset_bytes;
+    record.bytes = bytes;
   }
 
   PlanObserver& next_;
