@@ -9,6 +9,7 @@
 #include <span>
 
 #include "core/base/result.h"
+#include "core/collective/optimizer_step.h"
 
 namespace hocket {
 
@@ -24,6 +25,17 @@ struct ServedPart {
   bool operator==(const ServedPart&) const = default;
 };
 
+/// What a server makes of the sum of a part: the step of an optimiser on some parameters, whose
+/// state it keeps from one update to the next.
+struct PartUpdate {
+  /// Number of the parameters among those that the servers update. The same parameters have the
+  /// same offsets at the same server in each update, though they may be cut into other parts.
+  std::uint32_t tensor = 0;
+  OptimizerStep step = {};
+
+  bool operator==(const PartUpdate&) const = default;
+};
+
 /// A part goes through three calls: push(), then, when next_sum() has returned it, pull(). So a
 /// rank pulls what is there, in the order that it prefers, and nothing that waits for other ranks
 /// keeps a thread or credit from parts for which they wait.
@@ -37,10 +49,15 @@ class ParameterServers {
   virtual int servers() const = 0;
 
   /// Blocks until the server has `values`, this rank's summand of the part. Never waits for another
-  /// rank. Several threads may push and pull at once. unavailable, with the name of the server or
-  /// of the rank, if one of them is gone; invalid_argument if ranks disagree about the size of the
-  /// part.
-  virtual Result<void> push(const ServedPart& part, std::span<const float> values) = 0;
+  /// rank. Several threads may push and pull at once. If `update` is not null, the sum becomes the
+  /// step of an optimiser before it can be pulled. unavailable, with the name of the server or of
+  /// the rank, if one of them is gone; invalid_argument if ranks disagree about the size of the
+  /// part or about its update.
+  virtual Result<void> push(const ServedPart& part, std::span<const float> values,
+                            const PartUpdate* update) = 0;
+  Result<void> push(const ServedPart& part, std::span<const float> values) {
+    return push(part, values, nullptr);
+  }
 
   /// Blocks until `server` has the sum of a part that this rank has pushed, and returns the part;
   /// each once, possibly before its push() has returned. Returns nothing after end_waiting(). One

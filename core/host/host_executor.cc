@@ -152,6 +152,10 @@ void HostExecutor::run_stream(int lane) {
 }
 
 Result<void> HostExecutor::run_part(const PartWork& part, std::vector<float>& scratch) {
+  if (lanes_.is_served && part.optimizer) {
+    const PartUpdate update = {part.tensor, *part.optimizer};
+    return servers_->push(part.served, part.collective.values, &update);
+  }
   if (lanes_.is_served) return servers_->push(part.served, part.collective.values);
   if (part.bucket.empty()) return collective_.run(part.collective);
   scratch.clear();

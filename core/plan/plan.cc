@@ -1,9 +1,5 @@
 #include "core/plan/plan.h"
 
-#include <algorithm>
-
-#include "core/collective/collective_parts.h"
-
 namespace hocket {
 
 void Plan::configure(const PlanOptions& options) {
@@ -68,21 +64,16 @@ TaskId Plan::submit(const TaskOptions& options, std::span<const Access> accesses
 void Plan::reset_collective(std::uint32_t index, std::int64_t bytes,
                             std::span<const Access> accesses) {
   const bool is_served = options_.servers > 0;
-  const std::int64_t partition_bytes =
-      is_served ? server_assignment_.partition_bytes(bytes, options_.partition_bytes)
-                : options_.partition_bytes;
-  const std::int64_t each_bytes = part_bytes(bytes, partition_bytes);
-  const std::int64_t parts = part_count(bytes, partition_bytes);
-  const int first_server =
-      is_served ? server_assignment_.first_server(accesses, bytes, each_bytes) : 0;
-  collectives_[index] = {.number = submitted_collectives_++,
-                         .ready = false,
-                         .first_server = first_server,
-                         .bytes = bytes,
-                         .part_bytes = each_bytes,
-                         .next_offset = 0,
-                         .parts_to_start = parts,
-                         .parts_unfinished = is_served ? 2 * parts : parts};
+  const std::int64_t partition_bytes = options_.partition_bytes;
+  const PartCursor parts =
+      is_served ? PartCursor(bytes, server_assignment_.slice_bytes(bytes), partition_bytes)
+                : PartCursor(bytes, partition_bytes);
+  collectives_[index] = {
+      .number = submitted_collectives_++,
+      .ready = false,
+      .place = is_served ? server_assignment_.place(accesses, bytes) : ServerAssignment::Place(),
+      .parts = parts,
+      .parts_unfinished = is_served ? 2 * parts.left() : parts.left()};
 }
 
 bool Plan::may_launch(const CapturedStep& step) const {
@@ -179,17 +170,16 @@ std::optional<PartDecision> Plan::next_part() {
   if (!slot) return std::nullopt;
   Collective& due = collective(*slot);
   if (!due.ready) return std::nullopt;
-  const std::int64_t bytes = std::min(due.part_bytes, due.bytes - due.next_offset);
+  const auto [offset_bytes, bytes, slice] = due.parts.next();
   if (!credit_.admits(bytes)) return std::nullopt;
 
-  const int server = options_.servers == 0
-                         ? 0
-                         : static_cast<int>((due.first_server + due.next_offset / due.part_bytes) %
-                                            options_.servers);
-  const PartDecision part{id_of(*slot), due.number, due.next_offset, bytes, server};
+  PartDecision part{id_of(*slot), due.number, offset_bytes, bytes};
+  if (options_.servers > 0) {
+    part.server = static_cast<int>((due.place.first_server + slice) % options_.servers);
+    part.tensor = due.place.tensor;
+  }
   credit_.take(bytes);
-  due.next_offset += bytes;
-  --due.parts_to_start;
+  due.parts.advance();
   part_was_taken(*slot);
   if (observer_) observer_->started_part(part.task, part.offset_bytes, part.bytes);
   return part;
@@ -210,7 +200,7 @@ std::optional<PartDecision> Plan::next_pull() {
 
 void Plan::part_was_taken(std::uint32_t slot) {
   const Collective& taken = collective(slot);
-  const bool exhausted = taken.parts_to_start == 0;
+  const bool exhausted = taken.parts.left() == 0;
   if (options_.order == PartOrder::priority) {
     if (exhausted) ready_collectives_.pop(next_ready());
     return;

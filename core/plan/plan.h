@@ -39,6 +39,7 @@
 #include <span>
 #include <vector>
 
+#include "core/collective/collective_parts.h"
 #include "core/plan/captured_launches.h"
 #include "core/plan/captured_step.h"
 #include "core/plan/credit_window.h"
@@ -76,6 +77,8 @@ struct PartDecision {
   std::int64_t bytes = 0;
   /// The parameter server of the part, the same on every rank; 0 without servers.
   int server = 0;
+  /// Number of the data that the collective accesses (ServerAssignment::Place); 0 without servers.
+  std::uint32_t tensor = 0;
 
   bool operator==(const PartDecision&) const = default;
 };
@@ -175,12 +178,8 @@ class Plan {
   struct Collective {
     std::uint64_t number = 0;
     bool ready = false;
-    /// Server of the first part; the servers of the others follow in turn.
-    int first_server = 0;
-    std::int64_t bytes = 0;
-    std::int64_t part_bytes = 0;
-    std::int64_t next_offset = 0;
-    std::int64_t parts_to_start = 0;
+    ServerAssignment::Place place;
+    PartCursor parts;  ///< those to start
     /// Parts not finished, each way, or not issued where issue_part() is used.
     std::int64_t parts_unfinished = 0;
   };

@@ -1,17 +1,16 @@
 #pragma once
 
-// Assigns the parts of collectives to parameter servers. Pure: ranks that submit the same
-// collectives in the same order assign them alike. Not thread-safe.
+// Assigns collectives to parameter servers. Pure: ranks that submit the same collectives in the
+// same order assign them alike. Not thread-safe.
 //
-// The parts of a collective go to the servers in turn, from a server on which the collectives seen
-// so far have put the least bytes. A collective on the same data begins at the same server in each
-// step, so that a server can keep what belongs to the data. A large collective has at least one
-// part for each server, whatever partition_bytes is, so that a big tensor does not sit on one
-// (as MXNet's KVStore divides its big arrays).
+// A large collective is divided into slices of equal size, one for each server, so that a big
+// tensor does not sit on one (as MXNet's KVStore divides its big arrays); a small one is a single
+// slice. The slices go to the servers in turn, from a server on which the collectives seen so far
+// have put the least bytes. The same bytes of the same data are on the same server in each step,
+// whatever partition_bytes is, so that a server can keep what belongs to them.
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,29 +24,37 @@ inline constexpr std::int64_t kDividedCollectiveBytes = 1 << 20;
 
 class ServerAssignment {
  public:
+  struct Place {
+    /// Number of the data that the collective accesses, in the order in which collectives first
+    /// did: the same on every rank.
+    std::uint32_t tensor = 0;
+    /// Server of the first slice.
+    int first_server = 0;
+  };
+
   /// Sets the number of servers; forgets what was assigned if it changes.
   void resize(int servers) {
     if (servers == static_cast<int>(load_bytes_.size())) return;
     load_bytes_.assign(static_cast<std::size_t>(servers), 0);
-    first_of_data_.clear();
+    places_.clear();
+    tensors_ = 0;
   }
 
-  /// Returns the maximum bytes of a part of a collective of `bytes`.
-  std::int64_t partition_bytes(std::int64_t bytes, std::int64_t partition_bytes) const {
-    if (bytes < kDividedCollectiveBytes) return partition_bytes;
-    const auto servers = static_cast<std::int64_t>(load_bytes_.size());
+  /// Returns the bytes of each slice but the last of a collective of `bytes`.
+  std::int64_t slice_bytes(std::int64_t bytes) const {
     constexpr std::int64_t unit = kPartAlignmentBytes;
-    return std::min(partition_bytes, (bytes + servers * unit - 1) / (servers * unit) * unit);
+    if (bytes < kDividedCollectiveBytes) return std::max(bytes, std::int64_t{1});
+    const auto all = static_cast<std::int64_t>(load_bytes_.size()) * unit;
+    return (bytes + all - 1) / all * unit;
   }
 
-  /// Returns the server of the first part of a collective that accesses `accesses`.
-  int first_server(std::span<const Access> accesses, std::int64_t bytes, std::int64_t part_bytes) {
-    if (accesses.empty()) return assign(bytes, part_bytes);
+  /// Returns the place of a collective of `bytes` that accesses `accesses`.
+  Place place(std::span<const Access> accesses, std::int64_t bytes) {
+    if (accesses.empty()) return assign(bytes);
     const std::uint32_t data = accesses.front().data.index;
-    if (data >= first_of_data_.size()) first_of_data_.resize(data + 1, kUnassigned);
-    int& first = first_of_data_[data];
-    if (first == kUnassigned) first = assign(bytes, part_bytes);
-    return first;
+    if (data >= places_.size()) places_.resize(data + 1, {.first_server = kUnassigned});
+    if (places_[data].first_server == kUnassigned) places_[data] = assign(bytes);
+    return places_[data];
   }
 
   /// Bytes of the collectives seen so far, by server.
@@ -56,19 +63,21 @@ class ServerAssignment {
  private:
   static constexpr int kUnassigned = -1;
 
-  int assign(std::int64_t bytes, std::int64_t part_bytes) {
+  Place assign(std::int64_t bytes) {
     const auto first =
         static_cast<std::size_t>(std::ranges::min_element(load_bytes_) - load_bytes_.begin());
+    const std::int64_t each = slice_bytes(bytes);
     std::size_t server = first;
-    for (std::int64_t begin = 0; begin < bytes; begin += part_bytes) {
-      load_bytes_[server] += std::min(part_bytes, bytes - begin);
+    for (std::int64_t begin = 0; begin < bytes; begin += each) {
+      load_bytes_[server] += std::min(each, bytes - begin);
       server = (server + 1) % load_bytes_.size();
     }
-    return static_cast<int>(first);
+    return {tensors_++, static_cast<int>(first)};
   }
 
   std::vector<std::int64_t> load_bytes_;
-  std::vector<int> first_of_data_;
+  std::vector<Place> places_;  // by data
+  std::uint32_t tensors_ = 0;
 };
 
 }  // namespace hocket

@@ -9,10 +9,19 @@
 namespace hocket {
 namespace {
 
-Error not_served(CollectiveKind kind) {
-  return {ErrorCode::invalid_argument,
-          "communication=parameter_server: servers only sum gradients, and the step has " +
-              std::string(in_words(kind)) + " collectives; set communication=all_reduce"};
+/// Returns why a collective cannot take the way that the configuration wants, if it cannot.
+std::optional<Error> check_way(bool is_served, const SpecialCollective* special,
+                               const OptimizerStep* optimizer) {
+  if (special && is_served) {
+    return Error{ErrorCode::invalid_argument,
+                 "communication=parameter_server: servers only sum gradients, and the step has " +
+                     std::string(in_words(special->work.kind)) +
+                     " collectives; set communication=all_reduce"};
+  }
+  if (!optimizer || is_served) return std::nullopt;
+  return Error{ErrorCode::invalid_argument,
+               "communication=all_reduce: the step leaves updates of parameters to servers; set "
+               "communication=parameter_server, or let the ranks update"};
 }
 
 }  // namespace
@@ -130,11 +139,13 @@ void Dispatch::flush_into_plan() {
 }
 
 void Dispatch::submit_collective(TaskSubmission& s, std::span<const Access> accesses) {
-  if (s.special && schedule_.is_served()) return fail_locked(not_served(s.kind()));
+  if (auto error = check_way(schedule_.is_served(), s.special.get(), s.optimizer))
+    return fail_locked(std::move(*error));
   if (auto error = follow_static_order(s.bytes)) return fail_locked(std::move(*error));
   Payload& p = new_payload(plan_.submit_collective(s.options, accesses, s.bytes), s.options);
   p.values = s.values;
   p.special = std::move(s.special);
+  p.optimizer = s.optimizer;
   if (ahead_) p.accesses.assign(accesses.begin(), accesses.end());
 }
 
@@ -198,8 +209,9 @@ Result<void> Dispatch::launch(const std::shared_ptr<StepCapture>& capture) {
     for (std::uint32_t i = 0; i < step->size(); ++i) {
       const CapturedStep::Task& task = step->task(i);
       if (!task.is_collective) continue;
-      if (const Payload& p = capture->payload_of(i); p.special && schedule_.is_served()) {
-        fail_locked(not_served(p.special->work.kind));
+      const Payload& p = capture->payload_of(i);
+      if (auto error = check_way(schedule_.is_served(), p.special.get(), p.optimizer)) {
+        fail_locked(std::move(*error));
         return failure(*error_);
       }
       if (auto error = follow_static_order(task.bytes)) {

@@ -64,6 +64,9 @@ struct PartWork {
   /// The part for a parameter server, where the sum goes over those: values are pushed, or pulled
   /// into `collective.values`.
   ServedPart served = {};
+  /// What the server makes of the sum: a step on the parameters of this number; null: the sum.
+  std::uint32_t tensor = 0;
+  const OptimizerStep* optimizer = nullptr;
   /// Accesses of the collective, of which every part is a piece; empty unless the executor issues
   /// ahead. Valid until the part is reported.
   std::span<const Access> accesses = {};

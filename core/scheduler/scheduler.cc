@@ -106,6 +106,11 @@ void Scheduler::all_reduce(const TaskOptions& options, DataId data, std::span<fl
   submit_collective(options, data, values, CollectiveKind::all_reduce);
 }
 
+void Scheduler::optimizer_step(const TaskOptions& options, DataId data, std::span<float> values,
+                               const OptimizerStep& step) {
+  submit_collective(options, data, values, CollectiveKind::all_reduce, &step);
+}
+
 void Scheduler::reduce_scatter(const TaskOptions& options, DataId data, std::span<float> values) {
   submit_collective(options, data, values, CollectiveKind::reduce_scatter);
 }
@@ -115,11 +120,12 @@ void Scheduler::all_gather(const TaskOptions& options, DataId data, std::span<fl
 }
 
 void Scheduler::submit_collective(const TaskOptions& options, DataId data, std::span<float> values,
-                                  CollectiveKind kind) {
+                                  CollectiveKind kind, const OptimizerStep* optimizer) {
   TaskSubmission submission{.options = options,
                             .is_collective = true,
                             .accesses = 1,
-                            .bytes = static_cast<std::int64_t>(values.size_bytes())};
+                            .bytes = static_cast<std::int64_t>(values.size_bytes()),
+                            .optimizer = optimizer};
   if (kind == CollectiveKind::all_reduce) {
     submission.values = values;
   } else {

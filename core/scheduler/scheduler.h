@@ -43,6 +43,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/collective/optimizer_step.h"
 #include "core/plan/plan.h"
 #include "core/scheduler/executor.h"
 #include "core/step/rank_grid.h"
@@ -113,6 +114,12 @@ class Scheduler final {
   /// Submits a sum of `values` over all ranks, in place. It updates `data`, which stands for
   /// `values`. They must stay valid until the task has run.
   void all_reduce(const TaskOptions& options, DataId data, std::span<float> values);
+  /// Like all_reduce(), but parameter servers make the sum the step of an optimiser, whose state
+  /// they keep: what is to be subtracted from the parameters (core/collective/optimizer_step.h).
+  /// `step` must have the same values on all ranks; it is read after the tasks before that access
+  /// `data`, and stays unchanged until the task has run. Needs communication=parameter_server.
+  void optimizer_step(const TaskOptions& options, DataId data, std::span<float> values,
+                      const OptimizerStep& step);
   /// Like all_reduce(), but a rank gets the sum only in its own block of `values` (block_range() of
   /// core/step/rank_grid.h); the other blocks hold unspecified values afterwards.
   void reduce_scatter(const TaskOptions& options, DataId data, std::span<float> values);
@@ -163,7 +170,7 @@ class Scheduler final {
  private:
   void submit(TaskSubmission&& submission, std::span<const Access> accesses);
   void submit_collective(const TaskOptions& options, DataId data, std::span<float> values,
-                         CollectiveKind kind);
+                         CollectiveKind kind, const OptimizerStep* optimizer = nullptr);
   /// Makes partitioned_ fit `config`, if that partitions steps.
   Result<void> configure_partition(const ScheduleConfig& config);
   bool launches_whole_steps() const;

@@ -19,6 +19,7 @@ void StepCapture::add(TaskSubmission&& submission, std::span<const Access> acces
   p.bytes = submission.is_collective ? 0 : submission.bytes;
   p.values = submission.values;
   p.special = std::move(submission.special);
+  p.optimizer = submission.optimizer;
 }
 
 void StepCapture::finish() {
@@ -39,6 +40,7 @@ TaskSubmission StepCapture::submission_of(std::uint32_t index) {
                             .values = p.values,
                             .bytes = task.bytes};
   if (p.special) submission.special = std::make_unique<SpecialCollective>(*p.special);
+  submission.optimizer = p.optimizer;
   if (!task.is_collective) submission.body = TaskBody([body = &p.body] { (*body)(); });
   submission.pieces = divisible_[index].pieces;
   return submission;

@@ -32,6 +32,8 @@ PartWork part_of(const Payload& payload, const PartDecision& part, int ranks) {
   work.bytes = part.bytes;
   work.name = payload.name;
   work.served = {part.collective, part.offset_bytes, part.server};
+  work.tensor = part.tensor;
+  work.optimizer = payload.optimizer;
   if (!payload.special) {
     constexpr std::int64_t size = sizeof(float);
     work.collective.values =

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/collective/collective.h"
+#include "core/collective/optimizer_step.h"
 #include "core/plan/plan.h"
 #include "core/scheduler/executor.h"
 #include "core/step/task.h"
@@ -43,6 +44,8 @@ struct TaskSubmission {
   /// Size of the collective or copy; 0 for other tasks.
   std::int64_t bytes = 0;
   std::unique_ptr<const SpecialCollective> special = {};
+  /// What servers make of the sum, or null.
+  const OptimizerStep* optimizer = nullptr;
   TaskBody body = {};
   /// Called by `body`, if the computation can be divided.
   std::shared_ptr<const PieceBody> pieces = {};
@@ -64,6 +67,8 @@ struct alignas(64) Payload {
   /// Accesses of a task that was submitted by itself, for executors that issue ahead.
   std::vector<Access> accesses = {};
   std::unique_ptr<const SpecialCollective> special = {};
+  /// What servers make of the sum, or null.
+  const OptimizerStep* optimizer = nullptr;
 };
 
 /// Returns the part that `decision` starts of the collective in `payload`, on one of `ranks` ranks;

@@ -67,10 +67,14 @@ class LocalServersOfRank final : public ParameterServers {
   int world_size() const override { return group_.ranks_; }
   int servers() const override { return static_cast<int>(group_.sums_.size()); }
 
-  Result<void> push(const ServedPart& part, std::span<const float> values) override {
+  using ParameterServers::push;
+  Result<void> push(const ServedPart& part, std::span<const float> values,
+                    const PartUpdate* update) override {
     if (aborted_) return failure(aborted());
+    if (update) HOCKET_TRY(validate(update->step));
     PartSums& sums = sums_of(part.server);
-    auto summand = sums.begin_push({part.collective, part.offset_bytes}, rank_, values.size());
+    auto summand =
+        sums.begin_push({part.collective, part.offset_bytes}, rank_, values.size(), update);
     if (!summand) return failure(summand.error().in(name_of(part.server)));
     std::ranges::copy(values, summand->values().begin());
     const auto done = sums.finish_push(std::move(*summand));

@@ -355,7 +355,7 @@ class TcpParameterServer final : public ParameterServer {
     wire::Request request;
     co_await receive(*connection, asio::buffer(&request, sizeof request));
     if (!wire::check_request(request)) throw SystemError(asio::error::no_protocol_option);
-    if (request.operation == wire::kPush) {
+    if (request.operation == wire::kPush || request.operation == wire::kUpdate) {
       co_await serve_push(*connection, request);
     } else if (request.operation == wire::kAwait) {
       co_await serve_await(connection, request);
@@ -367,7 +367,16 @@ class TcpParameterServer final : public ParameterServer {
   }
 
   asio::awaitable<void> serve_push(Connection& connection, const wire::Request& request) {
-    auto summand = sums_.begin_push(key_of(request), *connection.rank, request.values);
+    std::optional<PartUpdate> update;
+    if (request.operation == wire::kUpdate) {
+      wire::Update received;
+      co_await receive(connection, asio::buffer(&received, sizeof received));
+      const auto read = wire::from_wire(received);
+      if (!read) throw SystemError(asio::error::no_protocol_option);
+      update = *read;
+    }
+    auto summand = sums_.begin_push(key_of(request), *connection.rank, request.values,
+                                    update ? &*update : nullptr);
     if (!summand) {
       co_await reply(connection, failure(summand.error()));
       co_await discard(connection, request.values * sizeof(float));

@@ -47,17 +47,19 @@ struct PartMember {
 struct PartInProgress {
   PartKey key = {};
   std::size_t values = 0;
-  int sized_by = 0;                      ///< the rank that named `values`
+  std::optional<PartUpdate> update = {};
+  int sized_by = 0;                      ///< the rank that named `values` and `update`
   std::vector<PartMember> members = {};  ///< by rank
   PartBuffer sum = {};                   ///< of the summands of the first `added` ranks
   std::size_t added = 0;
   bool adding = false;  ///< a thread is in add_arrived()
+  bool ready = false;   ///< the sum is added and updated
   int holders = 0;      ///< references from outside of the map; the part stays while there are some
   std::optional<Error> error = {};
 
   PartMember& of(int rank) { return members[static_cast<std::size_t>(rank)]; }
   const PartMember& of(int rank) const { return members[static_cast<std::size_t>(rank)]; }
-  bool complete() const { return added == members.size(); }
+  bool all_added() const { return added == members.size(); }
 };
 
 PartSummand::PartSummand(PartSums& sums, PartInProgress& part, int rank, PartBuffer buffer)
@@ -121,9 +123,14 @@ std::size_t PartSums::kept_bytes() const {
   return buffers_.kept_bytes() + spare_.size() * record_bytes_;
 }
 
+std::size_t PartSums::state_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return state_.bytes();
+}
+
 bool PartSums::make_room(std::size_t bytes) {
   const auto left = [&] {
-    const std::size_t taken = buffers_.used_bytes() + buffers_.kept_bytes() +
+    const std::size_t taken = buffers_.used_bytes() + buffers_.kept_bytes() + state_.bytes() +
                               (parts_.size() + spare_.size()) * record_bytes_;
     return limit_bytes_ - std::min(limit_bytes_, taken);
   };
@@ -159,11 +166,25 @@ Error no_room(const PartKey& key, int rank, std::size_t values, std::size_t limi
                                       "credit_bytes or partition_bytes"};
 }
 
+Error no_state_room(const PartKey& key, std::size_t bytes, std::size_t limit_bytes) {
+  return {ErrorCode::unavailable,
+          std::to_string(bytes) + " bytes of the optimiser's state of " + part_text(key) +
+              " do not fit: the limit of a server's memory is " + std::to_string(limit_bytes) +
+              " bytes; raise it, or start more servers"};
+}
+
 Error disagreement(const PartInProgress& part, int rank, const char* verb, std::size_t values) {
   return {ErrorCode::invalid_argument, rank_text(rank) + " " + verb + " " + bytes_text(values) +
                                            " of " + part_text(part.key) + ", of which " +
                                            rank_text(part.sized_by) + " has " +
                                            bytes_text(part.values) + kSameEverywhere};
+}
+
+Error update_disagreement(const PartInProgress& part, int rank) {
+  return {ErrorCode::invalid_argument,
+          rank_text(rank) + " wants another update of " + part_text(part.key) + " than " +
+              rank_text(part.sized_by) +
+              "; give the optimiser the same values in the same step on every rank"};
 }
 
 Error second_time(const PartInProgress& part, int rank, const char* verb, std::size_t values) {
@@ -176,7 +197,8 @@ Error second_time(const PartInProgress& part, int rank, const char* verb, std::s
 
 }  // namespace
 
-Result<PartInProgress*> PartSums::find_or_begin(const PartKey& key, int rank, std::size_t values) {
+Result<PartInProgress*> PartSums::find_or_begin(const PartKey& key, int rank, std::size_t values,
+                                                const PartUpdate* update) {
   if (const auto found = parts_.find(key); found != parts_.end()) return &found->second;
   for (int each = 0; each < ranks(); ++each)
     if (rank_of(each).how) return failure(departure(key, each));
@@ -191,6 +213,7 @@ Result<PartInProgress*> PartSums::find_or_begin(const PartKey& key, int rank, st
   PartInProgress& part = parts_.find(key)->second;
   part.key = key;
   part.values = values;
+  part.update = update ? std::optional(*update) : std::nullopt;
   part.sized_by = rank;
   return &part;
 }
@@ -204,15 +227,18 @@ Result<PartBuffer> PartSums::buffer_for(const PartKey& key, int rank, std::size_
   return buffers_.allocate(values);
 }
 
-Result<PartSummand> PartSums::begin_push(const PartKey& key, int rank, std::size_t values) {
+Result<PartSummand> PartSums::begin_push(const PartKey& key, int rank, std::size_t values,
+                                         const PartUpdate* update) {
   const std::lock_guard lock(mutex_);
-  const auto found = find_or_begin(key, rank, values);
+  const auto found = find_or_begin(key, rank, values, update);
   HOCKET_TRY(found);
   PartInProgress& part = **found;
   PartMember& member = part.of(rank);
   if (member.has_pushed() || member.state == SummandState::receiving)
     return failure(second_time(part, rank, "pushes", values));
   if (!part.error && part.values != values) fail(part, disagreement(part, rank, "pushes", values));
+  const bool is_same_update = update ? part.update == *update : !part.update;
+  if (!part.error && !is_same_update) fail(part, update_disagreement(part, rank));
   if (part.error) {
     Error error = *part.error;
     member.state = SummandState::refused;
@@ -250,7 +276,7 @@ Result<void> PartSums::finish_push(PartSummand summand) {
 void PartSums::add_arrived(Lock& lock, PartInProgress& part) {
   if (part.adding) return;  // the thread that is there goes on with what has arrived
   part.adding = true;
-  while (!part.error && !part.complete() &&
+  while (!part.error && !part.all_added() &&
          part.members[part.added].state == SummandState::arrived) {
     PartMember& member = part.members[part.added];
     member.state = SummandState::added;
@@ -264,13 +290,34 @@ void PartSums::add_arrived(Lock& lock, PartInProgress& part) {
       buffers_.give(summand);
     }
     ++part.added;
-    if (part.complete()) complete(part);
   }
+  if (!part.error && part.all_added() && part.update) update(lock, part);
+  if (!part.error && part.all_added()) complete(part);
   part.adding = false;
   if (part.error) buffers_.give(part.sum);
 }
 
+void PartSums::update(Lock& lock, PartInProgress& part) {
+  const OptimizerStep& step = part.update->step;
+  const TensorRange range = {part.update->tensor,
+                             static_cast<std::size_t>(part.key.offset_bytes) / sizeof(float),
+                             part.values};
+  const int moments = state_values(step);
+  const std::size_t bytes = state_.missing_bytes(range, moments);
+  if (bytes > 0 && !make_room(bytes))
+    return fail(part, no_state_room(part.key, bytes, limit_bytes_));
+  const auto pieces = state_.take(range, moments);
+  if (!pieces) return fail(part, pieces.error());
+  lock.unlock();
+  for (const OptimizerState::Piece& piece : *pieces)
+    apply(step, part.sum.values().subspan(piece.begin, piece.values), piece.moments[0],
+          piece.moments[1]);
+  lock.lock();
+  state_.give(range);
+}
+
 void PartSums::complete(PartInProgress& part) {
+  part.ready = true;
   for (Rank& rank : ranks_) {
     if (rank.how) continue;
     rank.sums.push_back(part.key);
@@ -319,7 +366,7 @@ std::optional<UnfinishedPart> PartSums::unfinished(int rank, std::uint64_t pushe
   const PartInProgress* first = nullptr;
   for (const auto& [key, part] : parts_) {
     const PartMember& member = part.of(rank);
-    if (!member.has_pushed() || part.complete() || part.error || member.number >= pushes) continue;
+    if (!member.has_pushed() || part.ready || part.error || member.number >= pushes) continue;
     if (first == nullptr || member.number < first->of(rank).number) first = &part;
   }
   if (first == nullptr) return {};
@@ -332,7 +379,7 @@ std::optional<UnfinishedPart> PartSums::unfinished(int rank, std::uint64_t pushe
 Result<PartSum> PartSums::pull(const PartKey& key, int rank, std::size_t values) {
   const std::lock_guard lock(mutex_);
   const auto found = parts_.find(key);
-  if (found == parts_.end() || (!found->second.complete() && !found->second.error)) {
+  if (found == parts_.end() || (!found->second.ready && !found->second.error)) {
     return invalid(rank_text(rank) + " pulls " + bytes_text(values) + " of " + part_text(key) +
                    ", which is no sum; each rank can pull a sum once, when the server has it");
   }
@@ -380,6 +427,7 @@ void PartSums::erase_if_over(PartInProgress& part) {
     member = {};
   }
   part.added = 0;
+  part.ready = false;
   part.error.reset();
   spare_.push_back(parts_.extract(part.key));
 }

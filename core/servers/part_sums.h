@@ -2,13 +2,14 @@
 
 // The sums that a parameter server keeps: who has pushed and pulled which part, and the additions.
 // It knows neither sockets nor time. Thread-safe; the lock is held neither while a summand is
-// filled in nor while values are added.
+// filled in nor while values are added or updated.
 //
 // For each part, in this order:
 // 1. Each rank fills a buffer of its own with its summand.
 // 2. Summands are added in the order of ranks, whatever the order of arrival: an early one waits in
 //    its buffer. Rank 0's buffer becomes the sum; the others' are given back once they are added.
-// 3. When the last one is added, each rank is told of the sum, once.
+// 3. When the last one is added, the sum becomes the step of an optimiser, if the ranks want that,
+//    and each rank is told of it, once.
 // 4. Each rank pulls it. Then it is given back, and nothing is left of the part.
 
 #include <compare>
@@ -23,6 +24,8 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/collective/parameter_servers.h"
+#include "core/servers/optimizer_state.h"
 #include "core/servers/part_buffers.h"
 
 namespace hocket {
@@ -94,7 +97,7 @@ struct UnfinishedPart {
 
 class PartSums {
  public:
-  /// At most `limit_bytes` of memory are in use or kept for later parts.
+  /// At most `limit_bytes` of memory are in use, kept for later parts, or an optimiser's state.
   PartSums(int ranks, std::size_t limit_bytes);
   /// Nothing is pushed, pulled or held any more.
   ~PartSums();
@@ -104,9 +107,11 @@ class PartSums {
   int ranks() const { return static_cast<int>(ranks_.size()); }
 
   /// Returns where the summand of `rank` is to be put. invalid_argument if the rank has pushed the
-  /// part before or if ranks disagree about its size, which fails the part for all of them;
-  /// unavailable if a rank that must still push it is gone, or if the limit of memory is reached.
-  Result<PartSummand> begin_push(const PartKey& key, int rank, std::size_t values);
+  /// part before or if ranks disagree about its size or its update, which fails the part for all of
+  /// them; unavailable if a rank that must still push it is gone, or if the limit of memory is
+  /// reached. `update`, if not null, is valid.
+  Result<PartSummand> begin_push(const PartKey& key, int rank, std::size_t values,
+                                 const PartUpdate* update = nullptr);
 
   /// Adds the summand, now or when the ranks before it have pushed. An error if the part has failed
   /// meanwhile.
@@ -136,6 +141,8 @@ class PartSums {
   /// Memory of the parts in progress, and memory that is kept for later ones.
   std::size_t used_bytes() const;
   std::size_t kept_bytes() const;
+  /// Memory of the optimiser's state, which stays until the end.
+  std::size_t state_bytes() const;
 
  private:
   friend class PartSummand;
@@ -151,14 +158,17 @@ class PartSums {
     std::optional<std::string> how = {};  ///< it left, if it did
   };
 
-  // All of these are called with mutex_ locked; add_arrived() unlocks it meanwhile.
-  Result<PartInProgress*> find_or_begin(const PartKey& key, int rank, std::size_t values);
+  // All of these are called with mutex_ locked; those with a Lock unlock it meanwhile.
+  Result<PartInProgress*> find_or_begin(const PartKey& key, int rank, std::size_t values,
+                                        const PartUpdate* update);
   Result<PartBuffer> buffer_for(const PartKey& key, int rank, std::size_t values);
   bool make_room(std::size_t bytes);
   Error departure(const PartKey& key, int rank) const;
   Rank& rank_of(int rank);
   const Rank& rank_of(int rank) const;
   void add_arrived(Lock& lock, PartInProgress& part);
+  /// Makes the sum the step of an optimiser, and fails the part if that is not possible.
+  void update(Lock& lock, PartInProgress& part);
   void complete(PartInProgress& part);
   void fail(PartInProgress& part, const Error& error);
   static void tell(Rank& rank);
@@ -170,6 +180,7 @@ class PartSums {
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   PartBuffers buffers_;
+  OptimizerState state_;
   Parts parts_;
   std::vector<Parts::node_type> spare_;  ///< records of parts that are over
   std::vector<Rank> ranks_;              ///< by rank

@@ -200,8 +200,14 @@ Result<void> ServerConnection::read_reply() {
   return read_refusal(reply.code, reply.more_bytes);
 }
 
-Result<void> ServerConnection::push(const wire::Request& request, std::span<const float> values) {
-  if (const auto error = write(&request, sizeof request, values))
+Result<void> ServerConnection::push(const wire::Request& request, const wire::Update* update,
+                                    std::span<const float> values) {
+  struct Head {
+    wire::Request request;
+    wire::Update update;
+  } head = {request, {}};
+  if (update) head.update = *update;
+  if (const auto error = write(&head, update ? sizeof head : sizeof request, values))
     return failure(break_off(error, options_.timeout_ns));
   return read_reply();
 }

@@ -38,7 +38,9 @@ class ServerConnection {
   Result<void> connect(std::int64_t timeout_ns, bool& try_again);
 
   /// After an error the connection may still be used if is_open().
-  Result<void> push(const server_wire::Request& request, std::span<const float> values);
+  /// `update`, if not null, follows the request.
+  Result<void> push(const server_wire::Request& request, const server_wire::Update* update,
+                    std::span<const float> values);
   /// Fills `values` with the sum.
   Result<void> pull(const server_wire::Request& request, std::span<float> values);
 

@@ -86,9 +86,18 @@ class TcpServers final : public ParameterServers {
   int world_size() const override { return ranks_; }
   int servers() const override { return static_cast<int>(servers_.size()); }
 
-  Result<void> push(const ServedPart& part, std::span<const float> values) override {
+  using ParameterServers::push;
+  Result<void> push(const ServedPart& part, std::span<const float> values,
+                    const PartUpdate* update) override {
+    std::optional<server_wire::Update> sent;
+    if (update) {
+      HOCKET_TRY(validate(update->step));
+      sent = server_wire::to_wire(*update);
+    }
+    const auto operation = update ? server_wire::kUpdate : server_wire::kPush;
     return call(part, &Server::pushing, [&](ServerConnection& connection) {
-      return connection.push(request(server_wire::kPush, part, values.size()), values);
+      return connection.push(request(operation, part, values.size()), sent ? &*sent : nullptr,
+                             values);
     });
   }
 

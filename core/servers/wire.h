@@ -10,6 +10,7 @@
 // 4. Requests of the rank, each followed by the server's Reply:
 //    push     the Request, then its values as float32; the Reply comes when the server has them,
 //             or, if it refuses them, when it has read the Request.
+//    update   as push, with an Update between the Request and the values.
 //    await    the Reply comes when parts that the rank has pushed are sums, which it names in
 //             `more_bytes` bytes of SumName, each part once; or after timeout_ns, naming none, or
 //             with an error if parts have been missing for so long.
@@ -25,6 +26,7 @@
 #include <string_view>
 
 #include "core/base/result.h"
+#include "core/collective/parameter_servers.h"
 #include "core/host/rendezvous_secret.h"
 
 namespace hocket::server_wire {
@@ -32,7 +34,7 @@ namespace hocket::server_wire {
 static_assert(std::endian::native == std::endian::little, "structures are sent as they are");
 
 inline constexpr std::uint32_t kMagic = 0x73706b68;  // "hkps"
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 
 /// Longest text of an error.
 inline constexpr std::uint32_t kLongestText = 2000;
@@ -40,7 +42,7 @@ inline constexpr std::uint32_t kLongestText = 2000;
 inline constexpr std::int64_t kLongestWaitNs = 86'400'000'000'000;
 
 enum Code : std::uint32_t { kDone = 0 };  ///< otherwise 1 + an ErrorCode
-enum Operation : std::uint32_t { kPush = 1, kAwait = 2, kPull = 3, kGoodbye = 4 };
+enum Operation : std::uint32_t { kPush = 1, kAwait = 2, kPull = 3, kGoodbye = 4, kUpdate = 5 };
 
 /// Both sides' first message begins with it, in every version.
 struct Opening {
@@ -79,6 +81,14 @@ struct Request {
   std::int64_t timeout_ns = 0;  ///< of an await
 };
 
+/// A PartUpdate.
+struct Update {
+  std::uint32_t tensor = 0;
+  std::uint32_t optimizer = 0;  ///< an OptimizerKind
+  std::int64_t update = 0;
+  double gradient_scale = 0, learning_rate = 0, momentum = 0, beta1 = 0, beta2 = 0, epsilon = 0;
+};
+
 struct Reply {
   std::uint32_t code = kDone;
   std::uint32_t more_bytes = 0;
@@ -93,8 +103,8 @@ struct SumName {
 inline constexpr std::size_t kMostSums = 32;
 
 static_assert(sizeof(Opening) == 8 && sizeof(Greeting) == 40 && sizeof(Introduction) == 104 &&
-              sizeof(Verdict) == 40 && sizeof(Request) == 40 && sizeof(Reply) == 8 &&
-              sizeof(SumName) == 16);
+              sizeof(Verdict) == 40 && sizeof(Request) == 40 && sizeof(Update) == 64 &&
+              sizeof(Reply) == 8 && sizeof(SumName) == 16);
 
 /// Why a peer's opening is not understood: unavailable if it is no parameter server or rank at all,
 /// invalid_argument if it has another version. `peer` names it in the message.
@@ -102,6 +112,10 @@ Result<void> check_opening(const Opening& opening, std::string_view peer);
 
 /// invalid_argument if no rank of this version sends it.
 Result<void> check_request(const Request& request);
+
+Update to_wire(const PartUpdate& update);
+/// invalid_argument if there is no such optimiser.
+Result<PartUpdate> from_wire(const Update& update);
 
 /// A code and the text that follows it, at most kLongestText bytes.
 struct Refusal {

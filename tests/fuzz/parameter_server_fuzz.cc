@@ -41,11 +41,13 @@ struct NoWaiter final : SumWaiter {
 };
 
 void check_memory(const PartSums& sums) {
-  HOCKET_CHECK(sums.used_bytes() + sums.kept_bytes() <= kLimitBytes, "memory is limited");
+  HOCKET_CHECK(sums.used_bytes() + sums.kept_bytes() + sums.state_bytes() <= kLimitBytes,
+               "memory is limited");
 }
 
-void push(PartSums& sums, const PartKey& key, int rank, std::uint64_t values, bool finishes) {
-  auto summand = sums.begin_push(key, rank, values);
+void push(PartSums& sums, const PartKey& key, int rank, std::uint64_t values, bool finishes,
+          const PartUpdate* update = nullptr) {
+  auto summand = sums.begin_push(key, rank, values, update);
   check_memory(sums);
   if (!summand || !finishes) return;
   std::ranges::fill(summand->values(), 1.0F);
@@ -53,7 +55,7 @@ void push(PartSums& sums, const PartKey& key, int rank, std::uint64_t values, bo
 }
 
 /// Takes what the rank can take, and pulls some of it.
-void take(PartSums& sums, int rank, std::size_t pulled, std::size_t values) {
+void take(PartSums& sums, int rank, std::size_t pulled, std::size_t values, bool updates) {
   std::array<PartKey, 3> keys;
   const auto taken = sums.take_sums(rank, keys, std::make_shared<NoWaiter>());
   for (std::size_t i = 0; taken && i < std::min(*taken, pulled); ++i) {
@@ -61,7 +63,7 @@ void take(PartSums& sums, int rank, std::size_t pulled, std::size_t values) {
     if (!sum) continue;
     // Each summand is of 1s.
     for (const float value : sum->values())
-      HOCKET_CHECK(value == kRanks, "the sum is of one summand of each rank");
+      HOCKET_CHECK(value == kRanks || updates, "the sum is of one summand of each rank");
     HOCKET_CHECK(!sums.pull(keys[i], rank, values), "a sum is pulled once");
   }
 }
@@ -70,6 +72,7 @@ void take(PartSums& sums, int rank, std::size_t pulled, std::size_t values) {
 void serve_requests(Bytes bytes) {
   PartSums sums(kRanks, kLimitBytes);
   wire::Request request;
+  bool updates = false;
   for (int turn = 0; bytes.read(request) && wire::check_request(request); ++turn) {
     const int rank = turn % kRanks;
     const PartKey key = {request.collective, request.offset_bytes};
@@ -79,8 +82,18 @@ void serve_requests(Bytes bytes) {
         push(sums, key, rank, request.values, times != 1);
         if (times == 2) push(sums, key, 1 - rank, request.values, true);
         break;
+      case wire::kUpdate: {
+        wire::Update received;
+        if (!bytes.read(received)) break;
+        const auto update = wire::from_wire(received);
+        if (!update) break;
+        updates = true;
+        push(sums, key, rank, request.values, times != 1, &*update);
+        if (times == 2) push(sums, key, 1 - rank, request.values, true, &*update);
+        break;
+      }
       case wire::kAwait:
-        take(sums, rank, times, request.values);
+        take(sums, rank, times, request.values, updates);
         (void)sums.unfinished(rank, request.collective);
         break;
       case wire::kPull:

@@ -53,6 +53,20 @@ Result<void> check_device(const JobOptions& options) {
   return {};
 }
 
+/// Returns invalid_argument for options that contradict updates on servers.
+Result<void> check_update(const JobOptions& options) {
+  if (!options.training.update_on_servers) return {};
+  const auto refused = [](const std::string& why) {
+    return invalid("--update-on-servers: " + why);
+  };
+  if (options.device != "host") return refused("servers sum gradients of the host alone");
+  if (options.training.shard_optimizer)
+    return refused("the ranks then keep no moments to share; leave out --shard-optimizer");
+  if (!options.profile.empty())
+    return refused("--profile measures a step that the ranks update; leave one of them out");
+  return {};
+}
+
 Result<void> check_steps(const JobOptions& options) {
   if (!options.profile.empty() && options.training.steps < kMinProfiledSteps) {
     return failure(ErrorCode::invalid_argument,
@@ -87,6 +101,8 @@ std::optional<int> parse_arguments(int argc, char** argv, JobOptions& options) {
       ->capture_default_str();
   app.add_flag("--shard-optimizer", options.training.shard_optimizer,
                "Keep the optimiser's moments of an equal share of the parameters on each rank");
+  app.add_flag("--update-on-servers", options.training.update_on_servers,
+               "Leave the optimiser's moments and steps to the parameter servers");
   app.add_option("--memory-limit", options.training.memory_limit_bytes,
                  "What the model may take, like 2GiB; without it what the machine has. With "
                  "--offload-k, what it may take of a CUDA device")
@@ -178,6 +194,7 @@ std::optional<int> parse_arguments(int argc, char** argv, JobOptions& options) {
 }
 
 Result<void> validate(const JobOptions& options) {
+  HOCKET_TRY(check_update(options));
   if (auto ok = check_steps(options); !ok) return ok;
   HOCKET_TRY(check_offload(options));
   return check_device(options);

@@ -11,6 +11,7 @@
 //                                                               or HOCKET_PROFILE=at=5
 //   HOCKET_CONFIG='{"communication":"parameter_server"}'
 //       bin/hocket run --ranks 2 --servers 2 -- bin/gpt2        gradients summed by servers
+//       … --servers 2 -- bin/gpt2 --update-on-servers           and moments kept by them, too
 //   bin/gpt2 --micro-batches 4 --steps 20                       four batches per step
 //   bin/hocket run --ranks 2 -- bin/gpt2 --shard-optimizer      each rank keeps half the moments
 //   bin/gpt2 --device cuda --precision bfloat16                 on a GPU
@@ -149,6 +150,7 @@ Result<LivePhase> live_tuning(const JobOptions& options, const RunReport& report
   watch = watch_daemon(report, fetched, options.explore, description,
                        what_it_can_run({.ranks_per_host = training.collective.ranks_per_host(),
                                         .servers = training.servers,
+                                        .is_updated_by_servers = options.training.update_on_servers,
                                         .is_placed = training.memory != nullptr,
                                         .is_watched = true,
                                         .has_step = description.has_value()}),
@@ -225,8 +227,11 @@ Result<Measured> train(const JobOptions& options, const RunReport& report,
   }
   Phase phase{config, before.from_step, options.training.steps, {}, false};
   const bool knows_steps = !is_live(options) || !is_partitioned(config);
-  if (config.order == CollectiveOrder::static_order && !knows_steps) warn(kNoStaticOrder);
-  if (config.order == CollectiveOrder::static_order && knows_steps) {
+  // Over servers each rank keeps an order of its own.
+  const bool is_static = config.order == CollectiveOrder::static_order &&
+                         config.communication != Communication::parameter_server;
+  if (is_static && !knows_steps) warn(kNoStaticOrder);
+  if (is_static && knows_steps) {
     auto order = find_static_order(training, config, options.step, before, options.warmup, warn);
     HOCKET_TRY(order);
     phase.options.static_order = std::move(order->parts);
@@ -456,13 +461,21 @@ Result<void> run(JobOptions options) {
   const auto offload_k = parse_offload_k(options.offload_k);
   HOCKET_TRY(offload_k);
   const int servers = (*platform)->servers();
+  if (options.training.update_on_servers && servers == 0) {
+    return invalid(
+        "--update-on-servers: the job has no parameter servers; start it with hocket run "
+        "--servers N, or set HOCKET_SERVERS");
+  }
   const auto fetched = fetch(report.topology, report.workload, collective,
                              {.ranks_per_host = collective.ranks_per_host(),
                               .servers = servers,
+                              .is_updated_by_servers = options.training.update_on_servers,
                               .is_placed = (*platform)->memory() != nullptr});
   HOCKET_TRY(fetched);
   report.config = fetched->config;
   if (offload_k->source == OffloadK::Source::given) report.config.offload_k = offload_k->layers;
+  if (options.training.update_on_servers)
+    report.config.communication = Communication::parameter_server;
   report.config_source = fetched->source;
   if (collective.rank() == 0) {
     for (const auto& warning : fetched->warnings) warn(warning);

@@ -29,6 +29,10 @@ class SchedulerSubmitter final : public Submitter {
   void all_reduce(const TaskOptions& options, DataId data, std::span<float> values) override {
     scheduler_.all_reduce(options, data, values);
   }
+  void optimizer_step(const TaskOptions& options, DataId data, std::span<float> values,
+                      const OptimizerStep& step) override {
+    scheduler_.optimizer_step(options, data, values, step);
+  }
   void reduce_scatter(const TaskOptions& options, DataId data, std::span<float> values) override {
     scheduler_.reduce_scatter(options, data, values);
   }

@@ -32,6 +32,10 @@ class SerialSubmitter final : public Submitter {
   void all_reduce(const TaskOptions& options, DataId data, std::span<float> values) override {
     alone([&] { submitter_.all_reduce(options, data, values); });
   }
+  void optimizer_step(const TaskOptions& options, DataId data, std::span<float> values,
+                      const OptimizerStep& step) override {
+    alone([&] { submitter_.optimizer_step(options, data, values, step); });
+  }
   void reduce_scatter(const TaskOptions& options, DataId data, std::span<float> values) override {
     alone([&] { submitter_.reduce_scatter(options, data, values); });
   }

@@ -42,6 +42,7 @@ RunnableValues what_it_can_run(const JobKind& kind) {
   for (const Knob& knob : region_knobs()) start[std::string(knob.name)] = {};
   start["group_ranks"].numbers = {1};
   if (kind.servers == 0) start["communication"].words = {"all_reduce"};
+  if (kind.is_updated_by_servers) start["communication"].words = {"parameter_server"};
   if (kind.is_placed) {
     // All that partitions a step keeps its default.
     const ScheduleConfig defaults;

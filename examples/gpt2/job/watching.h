@@ -36,7 +36,8 @@ Watch watch_store(const RunReport& report, const std::string& store_path,
 
 struct JobKind {
   int ranks_per_host = 1;
-  int servers = 0;          ///< parameter servers
+  int servers = 0;  ///< parameter servers
+  bool is_updated_by_servers = false;
   bool is_placed = false;   ///< on a device of limited memory, so that steps are not partitioned
   bool is_watched = false;  ///< tuned while it trains
   bool has_step = false;    ///< knows its step, without which it does not change to order=static

@@ -88,6 +88,7 @@ Workload workload(const Gpt2Config& config, const TrainingOptions& options) {
   Workload result = workload(config);
   if (options.micro_batches > 1) result.name += "-m" + std::to_string(options.micro_batches);
   if (options.shard_optimizer) result.name += "-sharded";
+  if (options.update_on_servers) result.name += "-served";
   return result;
 }
 

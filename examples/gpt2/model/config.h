@@ -41,6 +41,8 @@ struct TrainingOptions {
   bool steps_as_graphs = false;
   /// Keeps on each rank only the moments of its own blocks of the parameters.
   bool shard_optimizer = false;
+  /// Leaves the moments and the optimiser's steps to the parameter servers.
+  bool update_on_servers = false;
   /// Limit on the model's memory; 0: all there is.
   std::int64_t memory_limit_bytes = 0;
 

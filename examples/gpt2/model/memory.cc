@@ -43,7 +43,9 @@ std::int64_t memory_bytes(const Gpt2Config& config, const TrainingOptions& optio
                           BufferAllocator& allocator) {
   ByteCounter counter(allocator);
   for (const GroupSpec& group : parameter_groups(config)) {
-    const std::size_t own = group.size() / (options.shard_optimizer ? options.world_size : 1);
+    const std::size_t own = options.update_on_servers
+                                ? 0
+                                : group.size() / (options.shard_optimizer ? options.world_size : 1);
     // Parameters, gradients and the two moments.
     for (const std::size_t size : {group.size(), group.size(), own, own})
       counter.allocate(BufferUse::master, size);

@@ -388,4 +388,13 @@ void adamw_update(const AdamW& options, std::int64_t update, bool decay, double 
   }
 }
 
+void subtract_steps(const AdamW& options, bool decay, ConstFloats steps, Floats parameters) {
+  const auto keep =
+      static_cast<float>(decay ? 1.0 - options.learning_rate * options.weight_decay : 1.0);
+  const float* step = steps.data();
+  float* parameter = parameters.data();
+#pragma omp simd
+  for (std::size_t i = 0; i < parameters.size(); ++i) parameter[i] = keep * parameter[i] - step[i];
+}
+
 }  // namespace hocket

@@ -149,4 +149,9 @@ void adamw_update(const AdamW& options, std::int64_t update, bool decay, double 
                   ConstFloats gradients, Floats parameters, Floats first_moment,
                   Floats second_moment);
 
+/// Does the rest of adamw_update() where servers have made of the gradients the `steps` of the
+/// optimiser (core/collective/optimizer_step.h): the weight decay, and the subtraction. The bits
+/// are the same.
+void subtract_steps(const AdamW& options, bool decay, ConstFloats steps, Floats parameters);
+
 }  // namespace hocket

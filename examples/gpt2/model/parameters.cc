@@ -54,8 +54,18 @@ std::vector<GroupSpec> parameter_groups(const Gpt2Config& config) {
   return groups;
 }
 
+namespace {
+
+/// Returns the factor that makes a mean of gradients that were summed over ranks and micro-batches.
+double gradient_scale(const TrainingOptions& options) {
+  return 1.0 / (static_cast<double>(options.world_size) * options.micro_batches);
+}
+
+}  // namespace
+
 ParameterGroup::Elements ParameterGroup::own_elements(std::size_t size,
                                                       const TrainingOptions& options) {
+  if (options.update_on_servers) return {0, 0};
   if (!options.shard_optimizer) return {0, size};
   const auto bytes = static_cast<std::int64_t>(size * sizeof(float));
   const BlockRange block = block_range(bytes, options.grid(), options.rank);
@@ -96,10 +106,16 @@ ParameterGroup::ParameterGroup(Backend& backend, const GroupSpec& spec, std::siz
   backend.store(weights_, values);
   divide_update();
   updates_ = backend.allocate_count(update_units_);
+  served_step_ = {.kind = OptimizerKind::adamw,
+                  .gradient_scale = gradient_scale(options),
+                  .learning_rate = options.adamw.learning_rate,
+                  .beta1 = options.adamw.beta1,
+                  .beta2 = options.adamw.beta2,
+                  .epsilon = options.adamw.epsilon};
 }
 
 void ParameterGroup::divide_update() {
-  if (!backend_.divides()) return;
+  if (!backend_.divides() || options_.update_on_servers) return;
   const auto bytes = static_cast<std::int64_t>(spec_.size() * sizeof(float));
   // Sizes are equal on all ranks; where a rank's block is shorter, its last pieces are shorter.
   const bool of_block = options_.shard_optimizer;
@@ -135,10 +151,31 @@ void ParameterGroup::attach(Submitter& submitter) {
         submitter.add_data({.is_transient = true, .range_of = gradients_.id.index},
                            spec_.name + ".gradients." + std::to_string(pair)));
   }
-  update_task_.attach({gradients_.id, parameters_.id, first_moment_.id, second_moment_.id});
+  if (!options_.update_on_servers)
+    update_task_.attach({gradients_.id, parameters_.id, first_moment_.id, second_moment_.id});
+}
+
+void ParameterGroup::submit_served_update(Submitter& submitter) {
+  const std::span gradients(static_cast<float*>(gradients_.memory), gradients_.size);
+  const std::span parameters(static_cast<float*>(parameters_.memory), parameters_.size);
+  submitter.optimizer_step(sum_task_.options(priorities_.communication), gradients_.id, gradients,
+                           served_step_);
+  submitter.compute(update_task_.options(priorities_.forward),
+                    std::array{hocket::update(gradients_.id), hocket::update(parameters_.id)},
+                    [this, gradients, parameters] {
+                      std::size_t begin = 0;
+                      for (const ParameterSpec& parameter : spec_.parameters) {
+                        subtract_steps(options_.adamw, parameter.decay,
+                                       gradients.subspan(begin, parameter.size),
+                                       parameters.subspan(begin, parameter.size));
+                        begin += parameter.size;
+                      }
+                      ++served_step_.update;
+                    });
 }
 
 void ParameterGroup::submit_update(Submitter& submitter) {
+  if (options_.update_on_servers) return submit_served_update(submitter);
   const std::span gradients(static_cast<float*>(gradients_.memory), gradients_.size);
   const TaskOptions sum = sum_task_.options(priorities_.communication);
   if (options_.shard_optimizer) {
@@ -169,7 +206,6 @@ void ParameterGroup::update(const TaskPiece& piece) {
   const std::int64_t end_unit = std::min(piece.end, update_units_);
   const std::size_t first = at(piece.begin),
                     last = end_unit < update_units_ ? at(end_unit) : own_.end;
-  const double scale = 1.0 / (static_cast<double>(options_.world_size) * options_.micro_batches);
   std::array<AdamWRange, kMostAdamWRanges> ranges;
   std::size_t count = 0;
   for (std::size_t i = 0; i < offsets_.size(); ++i) {
@@ -180,7 +216,7 @@ void ParameterGroup::update(const TaskPiece& piece) {
   // All pieces of a step precede those of the next step, since its gradients are computed with the
   // parameters of the whole group.
   const std::size_t size = last - first, of_own = first - own_.begin;
-  backend_.adamw_update(options_.adamw, updates_, end_unit - piece.begin, scale,
+  backend_.adamw_update(options_.adamw, updates_, end_unit - piece.begin, gradient_scale(options_),
                         std::span(ranges).first(count), {gradients_, first, size},
                         {parameters_, first, size}, {first_moment_, of_own, size},
                         {second_moment_, of_own, size}, {weights_, first, size});

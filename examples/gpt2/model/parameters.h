@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "core/collective/optimizer_step.h"
 #include "core/step/task.h"
 #include "examples/gpt2/model/backend.h"
 #include "examples/gpt2/model/config.h"
@@ -118,7 +119,8 @@ class ParameterGroup {
   /// Submits the all-reduce of the gradients and then the update with their mean. With a sharded
   /// optimiser (ZeRO stage 1, Rajbhandari et al., SC 2020, section 5.1), a rank receives only the
   /// sum of its own block and updates that; then all ranks gather the parameters and convert them
-  /// to weights.
+  /// to weights. With updates on servers, these keep the moments and a rank subtracts their steps;
+  /// only in the host's memory.
   void submit_update(Submitter& submitter);
 
   /// Returns the bytes of the moments that this rank keeps.
@@ -133,6 +135,7 @@ class ParameterGroup {
   BufferSlice slice(const Buffer& all, std::size_t parameter) const {
     return {all, offsets_[parameter], spec_.parameters[parameter].size};
   }
+  void submit_served_update(Submitter& submitter);
   static Elements own_elements(std::size_t size, const TrainingOptions& options);
   void divide_update();
   void update(const TaskPiece& piece);
@@ -140,9 +143,10 @@ class ParameterGroup {
   Backend& backend_;
   GroupSpec spec_;
   const TrainingOptions& options_;
-  const Elements own_;  ///< elements that this rank updates
+  const Elements own_;  ///< elements that this rank updates with moments of its own
   std::int64_t update_units_ = 1;
   Count updates_;
+  OptimizerStep served_step_;  ///< the next one, of updates on servers
   LayerTask sum_task_, update_task_, gather_task_, round_task_;
   Priorities priorities_;
   std::vector<std::size_t> offsets_;

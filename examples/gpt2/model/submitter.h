@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "core/collective/optimizer_step.h"
 #include "core/step/rank_grid.h"
 #include "core/step/task.h"
 #include "core/step/task_body.h"
@@ -25,6 +26,11 @@ class Submitter {
   virtual void compute_pieces(const TaskOptions& options, std::span<const Access> accesses,
                               PieceBody body) = 0;
   virtual void all_reduce(const TaskOptions& options, DataId data, std::span<float> values) = 0;
+  /// By default as all_reduce(), for submitters that only count or record tasks.
+  virtual void optimizer_step(const TaskOptions& options, DataId data, std::span<float> values,
+                              const OptimizerStep&) {
+    all_reduce(options, data, values);
+  }
   virtual void reduce_scatter(const TaskOptions& options, DataId data, std::span<float> values) = 0;
   virtual void all_gather(const TaskOptions& options, DataId data, std::span<float> values) = 0;
 };

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdlib>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -156,6 +158,34 @@ TEST(Plan, OnePartIsPushedWhileAnotherIsPulledTheMostUrgentFirstEachWay) {
   EXPECT_EQ(plan.next_pull(), third);
   plan.finish_pull(third);
   EXPECT_EQ(plan.unfinished(), 0U);
+}
+
+TEST(Plan, TheServerOfABytePositionDoesNotDependOnThePartition) {
+  std::map<std::int64_t, int> server_of;  // by offset in units
+  for (const std::int64_t partition : {1 << 30, 1 << 20, 192 << 10, 64 << 10}) {
+    Plan plan({.partition_bytes = partition,
+               .credit_bytes = 1 << 30,
+               .servers = 3,
+               .pull_credit_bytes = 1});
+    constexpr std::int64_t kUnit = 64, kBytes = (2 << 20) + 100 * kUnit;
+    std::map<int, std::int64_t> bytes_of;
+    plan.submit_collective({}, updates(plan.add_data()), 1000);
+    const DataId big = plan.add_data();
+    plan.submit_collective({}, updates(big), kBytes);
+    EXPECT_EQ(plan.next_part()->tensor, 0U);
+    std::vector<int> turns;
+    while (const auto part = plan.next_part()) {
+      EXPECT_EQ(part->tensor, 1U);
+      bytes_of[part->server] += part->bytes;
+      turns.push_back(part->server);
+      for (std::int64_t at = 0; at < part->bytes; at += kUnit)
+        EXPECT_EQ(server_of.try_emplace(part->offset_bytes + at, part->server).first->second,
+                  part->server);
+    }
+    ASSERT_EQ(bytes_of.size(), 3U);
+    for (const auto& [server, bytes] : bytes_of) EXPECT_LE(std::abs(kBytes / 3 - bytes), 3 * kUnit);
+    for (std::size_t i = 1; i < turns.size(); ++i) EXPECT_EQ(turns[i], (turns[i - 1] + 1) % 3);
+  }
 }
 
 TEST(Plan, TasksWaitForAllOfBothWays) {

@@ -56,7 +56,7 @@ class RandomRun {
     if (plan_.unfinished() == 0 && options_.order != PartOrder::announced) {
       options_.order = random_() % 2 ? PartOrder::fifo : PartOrder::priority;
       options_.servers = static_cast<int>(random_() % 4);
-      first_server_.clear();
+      place_of_data_.clear();
     }
     options_.pull_credit_bytes =
         options_.servers > 0 ? static_cast<std::int64_t>(1 + random_() % 1200) : 0;
@@ -150,14 +150,13 @@ class RandomRun {
       ASSERT_EQ(part.server, 0);
       return;
     }
-    const std::int64_t each = part_bytes(bytes_[part.collective], partition_[part.collective]);
-    const auto index = static_cast<int>(part.offset_bytes / each);
-    const int first =
-        ((part.server - index) % options_.servers + options_.servers) % options_.servers;
     ASSERT_TRUE(part.server >= 0 && part.server < options_.servers);
+    const std::pair place(part.server, part.tensor);
+    const auto [before, is_first] = place_of_collective_.try_emplace(part.collective, place);
+    ASSERT_EQ(before->second, place) << "a small collective is at one server";
     if (!data_of_.contains(part.collective)) return;
-    const auto [known, is_new] = first_server_.try_emplace(data_of_[part.collective], first);
-    ASSERT_EQ(known->second, first) << "the same data begin at the same server";
+    const auto [known, is_new] = place_of_data_.try_emplace(data_of_[part.collective], place);
+    ASSERT_EQ(known->second, place) << "the same data are at the same server";
   }
 
   void start(const PartDecision& part) {
@@ -193,7 +192,8 @@ class RandomRun {
   std::size_t order_since_ = 0;  // index in started_
   std::map<std::uint64_t, std::int64_t> bytes_, partition_, started_bytes_;
   std::map<std::uint64_t, std::uint32_t> priority_, data_of_;
-  std::map<std::uint32_t, int> first_server_;
+  std::map<std::uint64_t, std::pair<int, std::uint32_t>> place_of_collective_;
+  std::map<std::uint32_t, std::pair<int, std::uint32_t>> place_of_data_;
   int stalls_ = 0;
 };
 

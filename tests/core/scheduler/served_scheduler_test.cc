@@ -30,14 +30,16 @@ class ObservedServers final : public ParameterServers {
   int rank() const override { return next_.rank(); }
   int world_size() const override { return next_.world_size(); }
   int servers() const override { return next_.servers(); }
-  Result<void> push(const ServedPart& part, std::span<const float> values) override {
+  using ParameterServers::push;
+  Result<void> push(const ServedPart& part, std::span<const float> values,
+                    const PartUpdate* update) override {
     {
       std::lock_guard lock(mutex_);
       if (fail_at_-- == 0) return failure(ErrorCode::unavailable, "injected failure");
       bytes_of_server[part.server] += static_cast<std::int64_t>(values.size_bytes());
       ++pushes[key(part)];
     }
-    return next_.push(part, values);
+    return next_.push(part, values, update);
   }
   Result<void> pull(const ServedPart& part, std::span<float> values) override {
     {
@@ -135,6 +137,70 @@ TEST(ServedScheduler, TheWayChangesBetweenTwoSteps) {
                             .order = CollectiveOrder::negotiated,
                             .communication = Communication::parameter_server},
                            2, 2);
+  }
+}
+
+TEST(ServedScheduler, ServersKeepTheOptimizersStateWhileThePartitionChanges) {
+  constexpr std::size_t kBig = 500'000, kSmall = 700;
+  constexpr int kUpdates = 6, kRanks = 2;
+  LocalServers group(kRanks, 3);
+  SteadyClock clock;
+  run_local_ranks(kRanks, [&](int rank, Collective& collective) {
+    const auto servers = group.join(rank);
+    HostExecutor executor(collective, clock, servers.get());
+    ScheduleConfig config{.communication = Communication::parameter_server};
+    Scheduler scheduler(config, executor);
+    struct Tensor {
+      DataId data;
+      std::vector<float> values, expected, first, second;
+    };
+    std::vector<Tensor> tensors;
+    for (const std::size_t size : {kSmall, kBig, kSmall}) {
+      tensors.push_back({scheduler.add_data(), std::vector<float>(size), std::vector<float>(size),
+                         std::vector<float>(size), std::vector<float>(size)});
+    }
+    OptimizerStep step{.kind = OptimizerKind::adamw, .gradient_scale = 0.5, .learning_rate = 0.1};
+    for (int update = 1; update <= kUpdates; ++update) {
+      config.partition_bytes = std::int64_t{16'384} << (7 * update % 5);
+      ASSERT_TRUE(scheduler.reconfigure(config));
+      step.update = update;
+      for (Tensor& tensor : tensors) {
+        for (std::size_t i = 0; i < tensor.values.size(); ++i) {
+          const auto gradient = [&](int of) {
+            return static_cast<float>((i * 7 + static_cast<std::size_t>(update * 3 + of)) % 101);
+          };
+          tensor.values[i] = gradient(rank);
+          tensor.expected[i] = gradient(0) + gradient(1);
+        }
+        apply(step, tensor.expected, tensor.first, tensor.second);
+        scheduler.optimizer_step({}, tensor.data, tensor.values, step);
+      }
+      ASSERT_TRUE(scheduler.end_step());
+      const auto done = scheduler.synchronize();
+      ASSERT_TRUE(done) << done.error().message;
+      for (const Tensor& tensor : tensors)
+        ASSERT_TRUE(tensor.values == tensor.expected) << "update " << update;
+    }
+  });
+}
+
+TEST(ServedScheduler, UpdatesOnServersNeedServers) {
+  SteadyClock clock;
+  std::vector<float> values(8);
+  const OptimizerStep step;
+  for (const bool captures : {false, true}) {
+    LocalGroup ranks(1);
+    const auto collective = ranks.join(0);
+    LocalServers group(1, 1);
+    const auto servers = group.join(0);
+    HostExecutor executor(*collective, clock, servers.get());
+    Scheduler scheduler({}, executor);
+    const DataId data = scheduler.add_data();
+    if (captures) scheduler.begin_capture();
+    scheduler.optimizer_step({}, data, values, step);
+    const auto ended = captures ? scheduler.launch(scheduler.end_capture()) : scheduler.end_step();
+    ASSERT_FALSE(ended);
+    EXPECT_THAT(ended.error().message, HasSubstr("set communication=parameter_server"));
   }
 }
 

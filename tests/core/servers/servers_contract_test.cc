@@ -120,6 +120,114 @@ TEST_P(ServersContract, EveryRankGetsTheSumInTheOrderOfRanks) {
   }
 }
 
+/// Updates of a tensor that is cut otherwise each time, by ranks that push a part each in turn.
+class UpdatedTensor {
+ public:
+  UpdatedTensor(std::uint64_t seed, int ranks)
+      : seed_(seed), ranks_(ranks), size_(1 + seed * 977 % 5000), first_(size_), second_(size_) {
+    const OptimizerStep steps[] = {
+        {.kind = OptimizerKind::sgd, .gradient_scale = 0.5, .learning_rate = 0.1},
+        {.kind = OptimizerKind::sgd, .learning_rate = 0.1, .momentum = 0.9},
+        {.kind = OptimizerKind::adamw, .learning_rate = 0.01}};
+    update_ = {.tensor = static_cast<std::uint32_t>(seed % 3), .step = steps[seed % 3]};
+  }
+
+  void run(ParameterServers& servers, int number) const {
+    PartUpdate update = update_;
+    update.step.update = number;
+    std::mt19937_64 random(seed_ * 100 + static_cast<std::uint64_t>(number));
+    const std::vector<float> own = rank_values(key(number), servers.rank(), size_);
+    for (std::size_t begin = 0; begin < size_;) {
+      const std::size_t size = std::min(size_ - begin, 1 + random() % 2000);
+      const ServedPart part{.collective = static_cast<std::uint64_t>(number),
+                            .offset_bytes = static_cast<std::int64_t>(begin * sizeof(float))};
+      const auto pushed = servers.push(part, std::span(own).subspan(begin, size), &update);
+      ASSERT_TRUE(pushed) << pushed.error().message;
+      const auto step = summed(servers, part, size);
+      ASSERT_TRUE(step) << step.error().message;
+      expect_same_bits(*step, std::span(expected_).subspan(begin, size));
+      begin += size;
+    }
+  }
+
+  /// Computes what the ranks get of an update, which follows the ones before.
+  void expect(int number) {
+    OptimizerStep step = update_.step;
+    step.update = number;
+    expected_ = sum_of_ranks(key(number), ranks_, size_);
+    const auto moment = [&](std::vector<float>& values, int index) {
+      return index < state_values(step) ? std::span<float>(values) : std::span<float>();
+    };
+    apply(step, expected_, moment(first_, 0), moment(second_, 1));
+  }
+
+ private:
+  std::uint64_t key(int number) const { return seed_ * 1000 + static_cast<std::uint64_t>(number); }
+
+  const std::uint64_t seed_;
+  const int ranks_;
+  const std::size_t size_;
+  PartUpdate update_;
+  std::vector<float> first_, second_, expected_;
+};
+
+TEST_P(ServersContract, ASumBecomesTheStepOfAnOptimizerHoweverItsTensorIsCut) {
+  for (std::uint64_t seed = 0; seed < rounds(6); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const int ranks = 1 + static_cast<int>(seed / 3 % 2);
+    const auto servers = world({.ranks = ranks});
+    std::vector<std::unique_ptr<ParameterServers>> joined;
+    for (int rank = 0; rank < ranks; ++rank) joined.push_back(servers->join(rank));
+    UpdatedTensor tensor(seed, ranks);
+    for (int number = 1; number <= 4; ++number) {
+      tensor.expect(number);
+      std::vector<std::jthread> threads;
+      for (const auto& rank : joined) threads.emplace_back([&] { tensor.run(*rank, number); });
+    }
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(ServersContract, RanksThatWantDifferentUpdatesAreBothTold) {
+  const std::vector<float> values(10);
+  const PartUpdate update{.tensor = 1, .step = {.learning_rate = 0.1}};
+  PartUpdate other = update;
+  other.step.learning_rate = 0.2;
+  for (const PartUpdate* const second : std::initializer_list<const PartUpdate*>{&other, nullptr}) {
+    const auto servers = world({.ranks = 2});
+    const auto zero = servers->join(0), one = servers->join(1);
+    const ServedPart part{.collective = 3};
+    ASSERT_TRUE(zero->push(part, values, &update));
+    const std::vector<std::string> why = {"parameter server 0", "rank 1 wants another update",
+                                          "than rank 0"};
+    expect_fails(one->push(part, values, second), ErrorCode::invalid_argument, why);
+    expect_fails(summed(*zero, part), ErrorCode::invalid_argument, why);
+  }
+}
+
+TEST_P(ServersContract, AnUpdateThatNoOptimizerHasIsNotPushed) {
+  const auto servers = world({.ranks = 1});
+  const auto rank = servers->join(0);
+  const PartUpdate update{.step = {.update = 0}};
+  expect_fails(rank->push({}, std::vector<float>(10), &update), ErrorCode::invalid_argument,
+               {"count from 1"});
+  EXPECT_EQ(exchange_ones(*rank, {}).value(), std::vector<float>(10, 1)) << "the job goes on";
+}
+
+TEST_P(ServersContract, TheStateOfAnOptimizerStaysWithinTheLimit) {
+  const auto servers = world({.ranks = 1, .limit_bytes = 100'000});
+  const auto rank = servers->join(0);
+  const auto update = [&](std::uint32_t tensor, std::size_t size) {
+    const PartUpdate update{.tensor = tensor, .step = {.kind = OptimizerKind::adamw}};
+    const ServedPart part{.collective = tensor};
+    auto pushed = rank->push(part, std::vector<float>(size), &update);
+    return pushed ? summed(*rank, part, size) : Result<std::vector<float>>(failure(pushed.error()));
+  };
+  EXPECT_TRUE(update(0, 5000));
+  expect_fails(update(1, 5000), ErrorCode::unavailable,
+               {"40", "bytes of the optimiser's state", "limit of a server's memory is 100000"});
+}
+
 TEST_P(ServersContract, AWaitThatIsTooLongNamesTheRanksThatAreMissing) {
   const auto servers = world({.ranks = 3, .timeout_ns = kShortNs});
   const auto zero = servers->join(0), one = servers->join(1), two = servers->join(2);

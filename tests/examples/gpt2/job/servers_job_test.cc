@@ -58,6 +58,39 @@ TEST(Gpt2ServersJob, TheLossCurveIsThatOfAllReducesToTheBit) {
   }
 }
 
+TEST(Gpt2ServersJob, ServersUpdateWithTheBitsOfTheRanks) {
+  const std::vector<std::string> more = {"--micro-batches", "2"};
+  const auto updated_by_ranks = run_served("2", "0", {}, more);
+  ASSERT_TRUE(updated_by_ranks.succeeded()) << updated_by_ranks.stderr_text;
+  const auto expected = parse_object(updated_by_ranks.stdout_text, "output").value();
+  EXPECT_GT(expected["optimizer_bytes"], 0);
+  for (const std::int64_t partition_bytes : {16 << 10, 1 << 30}) {
+    std::vector<std::string> served = more;
+    served.push_back("--update-on-servers");
+    const auto job = run_served("2", "2", {.partition_bytes = partition_bytes}, served);
+    ASSERT_TRUE(job.succeeded()) << job.stderr_text;
+    const auto result = parse_object(job.stdout_text, "output").value();
+    EXPECT_EQ(result["losses"], expected["losses"]);
+    EXPECT_EQ(result["parameters_hash"], expected["parameters_hash"]);
+    EXPECT_EQ(result["optimizer_bytes"], 0);
+    EXPECT_EQ(result["config"]["communication"], "parameter_server");
+  }
+}
+
+TEST(Gpt2ServersJob, UpdatesOnServersAreRefusedByNameWhereThereAreNone) {
+  const auto refusal = [](const std::string& servers, const std::vector<std::string>& more) {
+    std::vector<std::string> all = {"--update-on-servers"};
+    all.insert(all.end(), more.begin(), more.end());
+    const auto job = run_served("1", servers, {}, all);
+    EXPECT_FALSE(job.succeeded());
+    return job.stderr_text;
+  };
+  EXPECT_THAT(refusal("0", {}), HasSubstr("the job has no parameter servers"));
+  EXPECT_THAT(refusal("1", {"--shard-optimizer"}), HasSubstr("leave out --shard-optimizer"));
+  EXPECT_THAT(refusal("1", {"--device", "emulated:1GiB"}), HasSubstr("of the host alone"));
+  EXPECT_THAT(refusal("1", {"--profile", "step.json"}), HasSubstr("leave one of them out"));
+}
+
 TEST(Gpt2ServersJob, ATapeOfPushesAndPullsReplays) {
   const TemporaryFolder folder;
   ScheduleConfig config;

@@ -91,6 +91,7 @@ TEST(Gpt2Workload, IsNamedAfterWhatChangesAStep) {
   EXPECT_EQ(workload(config, {.micro_batches = 4}).name, plain + "-m4");
   EXPECT_EQ(workload(config, {.micro_batches = 4, .shard_optimizer = true}).name,
             plain + "-m4-sharded");
+  EXPECT_EQ(workload(config, {.update_on_servers = true}).name, plain + "-served");
 }
 
 // The smallest published GPT-2 has 124,439,808 parameters.

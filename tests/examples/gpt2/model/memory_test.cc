@@ -22,6 +22,8 @@ TEST(Gpt2Memory, GrowsWithWhatIsKeptAndShrinksWithWhatIsSharded) {
       alone + 5 * activation_bytes(config, backend));
   EXPECT_EQ(memory_bytes(config, {.world_size = 2, .shard_optimizer = true}, backend),
             alone - workload(config).bytes());
+  EXPECT_EQ(memory_bytes(config, {.update_on_servers = true}, backend),
+            alone - 2 * workload(config).bytes());
 }
 
 TEST(Gpt2Memory, CountsWhatAPassAllocates) {

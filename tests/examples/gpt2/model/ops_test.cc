@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "core/collective/optimizer_step.h"
 #include "examples/gpt2/model/random.h"
 #include "tests/examples/gpt2/model/finite_difference.h"
 
@@ -350,6 +351,33 @@ TEST(AdamWUpdate, IsAsByHand) {
     EXPECT_NEAR(parameter[0], decay ? 0.9176608 : 0.9365608, 1e-6);
     EXPECT_NEAR(first[0], -0.055, 1e-7);
     EXPECT_NEAR(second[0], 0.012475, 1e-7);
+  }
+}
+
+TEST(AdamWUpdate, HasTheSameBitsInTwoParts) {
+  std::mt19937_64 random(7);
+  std::normal_distribution<float> normal;
+  const AdamW options;
+  const std::size_t size = 1003;
+  Vector parameters(size), first(size), second(size), gradients(size);
+  for (float& value : parameters) value = normal(random);
+  Vector served = parameters, served_first = first, served_second = second;
+  for (int update = 1; update <= 4; ++update) {
+    for (float& value : gradients) value = normal(random);
+    const double scale = 1.0 / 3;
+    const bool decay = update % 2 == 0;
+    adamw_update(options, update, decay, scale, gradients, parameters, first, second);
+    apply({.kind = OptimizerKind::adamw,
+           .update = update,
+           .gradient_scale = scale,
+           .learning_rate = options.learning_rate,
+           .beta1 = options.beta1,
+           .beta2 = options.beta2,
+           .epsilon = options.epsilon},
+          gradients, served_first, served_second);
+    subtract_steps(options, decay, gradients, served);
+    EXPECT_TRUE(served == parameters);
+    EXPECT_TRUE(served_second == second);
   }
 }
 
