@@ -89,7 +89,8 @@ void add_param_server(CLI::App& program, Action& action) {
   verb->add_option("--servers", options->servers, "how many servers the job has")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 16));
-  verb->add_option("--memory", options->memory, "limit of the sums in progress")
+  verb->add_option("--memory", options->memory,
+                   "limit of the sums in progress and of the optimiser's state")
       ->capture_default_str();
   verb->add_flag("--insecure", options->insecure,
                  "allow an address that others reach without a secret");

@@ -22,7 +22,7 @@ struct ParameterServerOptions {
   int servers = 1;  ///< number of servers of the job
   /// Ranks prove that they have it; empty: every rank is let in.
   std::string secret = {};
-  /// Memory of the sums in progress.
+  /// Memory of the sums in progress and of the optimiser's state.
   std::size_t limit_bytes = kSumsLimitBytes;
   /// Threads that receive, add and send; 0: as many as processors, at most 4.
   int threads = 0;
@@ -49,7 +49,7 @@ class ParameterServer {
   /// Ends every connection and lets wait() return.
   virtual void stop() = 0;
 
-  /// Memory of the sums in progress.
+  /// Memory of the sums in progress, without the optimiser's state.
   virtual std::size_t used_bytes() const = 0;
 
   /// invalid_argument if a number is out of range; unavailable if it cannot listen there.

@@ -37,8 +37,8 @@ struct PartKey {
   auto operator<=>(const PartKey&) const = default;
 };
 
-/// Memory that the sums in progress of a server may take unless it is told otherwise.
-inline constexpr std::size_t kSumsLimitBytes = std::size_t{4} << 30;
+/// Memory that a server may take for sums and an optimiser's state unless it is told otherwise.
+inline constexpr std::size_t kSumsLimitBytes = std::size_t{8} << 30;
 
 class PartSums;
 struct PartInProgress;
