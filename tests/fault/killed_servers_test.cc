@@ -14,6 +14,7 @@
 #include "core/base/json.h"
 #include "core/step/schedule_config.h"
 #include "tests/fault/gpt2_job.h"
+#include "tests/fault/slow_link.h"
 #include "tests/rounds.h"
 
 namespace hocket {
@@ -61,7 +62,10 @@ struct Kill {
 /// Servers and ranks as processes that nobody but the test ends.
 class ServedJob {
  public:
-  ServedJob(const TemporaryFolder& folder, const Kill& kill) : folder_(folder) {
+  /// On one host, or with the servers on host 1 of `hosts` and the ranks on host 0, which the
+  /// calling thread has entered.
+  ServedJob(const TemporaryFolder& folder, const Kill& kill, const SlowLink* hosts = nullptr)
+      : folder_(folder), hosts_(hosts) {
     std::filesystem::create_directories(folder_.file("servers"));
     for (int server = 0; server < kill.servers; ++server) start(server, kill);
     Gpt2JobOptions options{
@@ -71,6 +75,10 @@ class ServedJob {
         .environment = {{"HOCKET_SERVERS", addresses()}, {"HOCKET_CONFIG", config(kill.order)}}};
     if (kill.is_emulated)
       options.arguments.insert(options.arguments.end(), {"--link", "1gbit,20us"});
+    if (hosts) {
+      options.rendezvous = "tcp://" + SlowLink::address(0) + ":29642";
+      options.arguments.insert(options.arguments.end(), {"--timeout", "2"});
+    }
     job_ = std::make_unique<Gpt2Job>(folder, options);
   }
 
@@ -90,6 +98,12 @@ class ServedJob {
     options.argv = {
         HOCKET_BIN "/hocket", "param-server",         "--ranks",   std::to_string(kill.ranks),
         "--server",           std::to_string(server), "--servers", std::to_string(kill.servers)};
+    if (hosts_) {
+      const auto launcher = hosts_->launcher(1);
+      options.argv.insert(options.argv.begin(), launcher.begin(), launcher.end());
+      options.argv.insert(options.argv.end(),
+                          {"--listen", SlowLink::address(1) + ":0", "--insecure"});
+    }
     options.out_path = file("out", server);
     options.err_path = file("err", server);
     servers_.push_back(std::make_unique<Child>(options));
@@ -119,6 +133,7 @@ class ServedJob {
   }
 
   const TemporaryFolder& folder_;
+  const SlowLink* const hosts_;
   std::vector<std::unique_ptr<Child>> servers_;
   std::vector<std::string> addresses_;
   std::unique_ptr<Gpt2Job> job_;
@@ -167,6 +182,25 @@ TEST(KilledServers, EveryOtherProcessEndsByItselfAndTheDeadOneIsNamed) {
     kill_one(kill);
     if (HasFailure()) return;
   }
+}
+
+TEST(SilentServers, AHostOfServersThatIsCutOffEndsTheRanks) {
+  SlowLink hosts(1, "1gbit");
+  if (!hosts.made())
+    GTEST_SKIP() << "network namespaces cannot be made: it needs root and iproute2";
+  ASSERT_TRUE(hosts.enter());
+  const TemporaryFolder folder;
+  Kill none(0);
+  none.ranks = none.servers = 2;
+  none.is_emulated = false;
+  ServedJob all(folder, none, &hosts);
+  Gpt2Job& job = all.job();
+  ASSERT_TRUE(eventually([&] { return job.iterations() >= 3; })) << job.errors();
+  ASSERT_TRUE(hosts.silence(1));
+  for (int rank = 0; rank < none.ranks; ++rank)
+    EXPECT_EQ(job.rank(rank).wait(kLimit), 1) << "rank " << rank << ": " << job.errors(rank);
+  EXPECT_THAT(job.errors(), ContainsRegex("parameter server [01] .192.0.2.11:[0-9]+.* (has been "
+                                          "silent for 2000 ms|is gone)"));
 }
 
 }  // namespace
