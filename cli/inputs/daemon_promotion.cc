@@ -31,7 +31,11 @@ bool has_link(const std::string& name, const std::string& link) {
   const auto begin = name.find(", ");
   if (begin == std::string::npos) return false;
   const std::string_view rest = std::string_view(name).substr(begin + 2);
-  return rest.starts_with(link + ", ") || rest.starts_with("emulated " + link + ", ");
+  // A job with parameter servers says so in another part of the same name.
+  const auto is = [&](const std::string& own) {
+    return rest.starts_with(own + ", ") && !rest.starts_with(own + ", parameter servers");
+  };
+  return is(link) || is("emulated " + link);
 }
 
 bool matches(const DaemonPromotion& promotion, const PromotionChoice& choice,

@@ -151,8 +151,12 @@ const PartSums::Rank& PartSums::rank_of(int rank) const {
 }
 
 Error PartSums::departure(const PartKey& key, int rank) const {
+  // Ranks end because of the first one that did, whose output says why.
+  const std::string first = first_lost_ == rank ? ""
+                                                : "; " + rank_text(*first_lost_) + " " +
+                                                      *rank_of(*first_lost_).how + " since before";
   return {ErrorCode::unavailable, rank_text(rank) + " " + *rank_of(rank).how +
-                                      " and has not pushed " + part_text(key) +
+                                      " and has not pushed " + part_text(key) + first +
                                       "; see its output, then start the job again"};
 }
 
@@ -200,8 +204,7 @@ Error second_time(const PartInProgress& part, int rank, const char* verb, std::s
 Result<PartInProgress*> PartSums::find_or_begin(const PartKey& key, int rank, std::size_t values,
                                                 const PartUpdate* update) {
   if (const auto found = parts_.find(key); found != parts_.end()) return &found->second;
-  for (int each = 0; each < ranks(); ++each)
-    if (rank_of(each).how) return failure(departure(key, each));
+  if (first_lost_) return failure(departure(key, *first_lost_));
   if (spare_.empty()) {
     if (!make_room(record_bytes_)) return failure(no_room(key, rank, values, limit_bytes_));
     parts_[key].members.resize(ranks_.size());
@@ -396,6 +399,7 @@ void PartSums::lose(int rank, std::string how) {
   Rank& lost = rank_of(rank);
   if (lost.how) return;
   lost.how = std::move(how);
+  if (!first_lost_) first_lost_ = rank;
   lost.sums.clear();
   tell(lost, {ErrorCode::unavailable, rank_text(rank) + " " + *lost.how});
   for (auto each = parts_.begin(); each != parts_.end();) {

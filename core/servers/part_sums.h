@@ -184,6 +184,7 @@ class PartSums {
   Parts parts_;
   std::vector<Parts::node_type> spare_;  ///< records of parts that are over
   std::vector<Rank> ranks_;              ///< by rank
+  std::optional<int> first_lost_;        ///< the first rank that left or was gone
 };
 
 /// Returns timed_out for a rank none of whose parts became a sum for `timeout_ns`.

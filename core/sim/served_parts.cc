@@ -5,21 +5,12 @@
 #include "core/base/check.h"
 
 namespace hocket {
-namespace {
-
-/// Bytes a second of each link.
-std::vector<double> bandwidths(const StepServers& servers, std::size_t ranks) {
-  std::vector<double> links(2 * ranks, servers.rank_link.bytes_per_second);
-  if (!servers.colocated)
-    links.insert(links.end(), 2 * static_cast<std::size_t>(servers.servers),
-                 servers.server_link.bytes_per_second);
-  return links;
-}
-
-}  // namespace
 
 ServedParts::ServedParts(const StepServers& servers, std::vector<RankGroup> groups, int channels)
-    : servers_(servers), groups_(std::move(groups)), links_(bandwidths(servers, groups_.size())) {
+    : servers_(servers),
+      groups_(std::move(groups)),
+      paths_(servers, groups_.size()),
+      links_(paths_.bytes_per_second()) {
   Rank rank;
   for (std::int32_t channel = channels; channel-- > 0;) {
     rank.free_pushes.push_back(channel);
@@ -63,25 +54,17 @@ ServedParts::Later ServedParts::entering(std::uint64_t part, std::int64_t now_ns
   return {now_ns + std::llround(servers_.alpha_ns), part};
 }
 
-bool ServedParts::is_local(const Part& part) const {
-  return servers_.colocated && static_cast<std::size_t>(part.decision.server) % ranks_.size() ==
-                                   static_cast<std::size_t>(part.rank);
+std::optional<ServedPath> ServedParts::path_of(const Part& part) const {
+  return paths_.find(part.rank, static_cast<std::size_t>(part.decision.server), part.is_pull);
 }
 
 void ServedParts::enter_links(std::uint64_t index, std::int64_t now_ns) {
   const Part& part = parts_[index];
   const double bytes = static_cast<double>(part.decision.bytes) + servers_.overhead_bytes;
-  if (is_local(part)) return links_.begin(index, 0, {}, now_ns);
-  const std::size_t ranks = ranks_.size();
-  const auto server = static_cast<std::size_t>(part.decision.server);
-  const std::size_t host = servers_.colocated ? server % ranks : ranks + server;
-  // A push leaves by the rank's link and arrives by the server's, a pull the other way.
-  const auto link = [](std::size_t host, bool is_down) {
-    return static_cast<std::uint32_t>(2 * host + (is_down ? 1 : 0));
-  };
+  const auto path = path_of(part);
+  if (!path) return links_.begin(index, 0, {}, now_ns);
   const FairLinks::Use uses[] = {
-      {link(part.rank, part.is_pull), 1},
-      {link(host, !part.is_pull), static_cast<double>(groups_[part.rank].ranks)}};
+      {path->rank_link, 1}, {path->server_link, static_cast<double>(groups_[part.rank].ranks)}};
   links_.begin(index, bytes, uses, now_ns);
 }
 
@@ -90,17 +73,11 @@ std::optional<std::int64_t> ServedParts::next_leaves_ns() const {
   return end ? std::optional(end->time_ns) : std::nullopt;
 }
 
-std::int64_t ServedParts::latency_ns(const Part& part) const {
-  if (is_local(part)) return 0;
-  const LinkSpec& server = servers_.colocated ? servers_.rank_link : servers_.server_link;
-  // There and back: a pull asks first, and a push is acknowledged.
-  return 2 * (servers_.rank_link.latency_ns + server.latency_ns);
-}
-
 ServedParts::Later ServedParts::leave_links(std::int64_t now_ns) {
   const std::uint64_t part = links_.next_end()->flow;
   links_.end_next(now_ns);
-  return {now_ns + latency_ns(parts_[part]), part};
+  const auto path = path_of(parts_[part]);
+  return {now_ns + (path ? path->latency_ns : 0), part};
 }
 
 ServedParts::Ended ServedParts::end(std::uint64_t index) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/collective/served_paths.h"
 #include "core/plan/plan.h"
 #include "core/sim/fair_links.h"
 #include "core/sim/rank_groups.h"
@@ -74,9 +75,7 @@ class ServedParts {
   std::uint64_t take(std::uint32_t rank, bool is_pull, std::int64_t now_ns);
   static Key key_of(const PartDecision& part) { return {part.collective, part.offset_bytes}; }
   Later entering(std::uint64_t part, std::int64_t now_ns) const;
-  std::int64_t latency_ns(const Part& part) const;
-  /// Returns whether the part's rank and server are one host.
-  bool is_local(const Part& part) const;
+  std::optional<ServedPath> path_of(const Part& part) const;
 
   const StepServers servers_;
   const std::vector<RankGroup> groups_;
@@ -84,7 +83,7 @@ class ServedParts {
   std::map<Key, Sum> sums_;
   std::vector<Part> parts_;
   std::vector<std::uint64_t> free_parts_;
-  /// Two for each simulated rank, up and down, then two for each server unless it shares a rank's.
+  const ServedPaths paths_;
   FairLinks links_;
 };
 

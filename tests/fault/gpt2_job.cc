@@ -28,6 +28,7 @@ Gpt2Job::Gpt2Job(const TemporaryFolder& folder, const Gpt2JobOptions& options)
       {"XDG_CACHE_HOME", folder_ + "/cache"},
       {"OPENBLAS_NUM_THREADS", "1"},
       {"WORLD_SIZE", std::to_string(options.ranks)}};
+  for (const auto& [name, value] : options.environment) common.environment[name] = value;
   for (int rank = 0; rank < options.ranks; ++rank) {
     ChildOptions child = common;
     if (const auto place = static_cast<std::size_t>(rank); place < options.launchers.size())
@@ -55,10 +56,12 @@ std::string Gpt2Job::out() const {
 
 std::string Gpt2Job::errors() const {
   std::string errors;
-  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
-    errors += read_file(file("err", rank)).value_or("");
-  }
+  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) errors += this->errors(rank);
   return errors;
+}
+
+std::string Gpt2Job::errors(int rank) const {
+  return read_file(file("err", rank)).value_or("");
 }
 
 int Gpt2Job::wait() {

@@ -2,6 +2,7 @@
 
 // The language model of examples/gpt2, trained by several ranks on this host. For one thread.
 
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -21,8 +22,9 @@ struct Gpt2JobOptions {
   std::vector<std::string> arguments = {};  ///< arguments of gpt2
   /// By rank, a command that runs the one that follows it; empty: none.
   std::vector<std::vector<std::string>> launchers = {};
-  std::string rendezvous = {};  ///< empty: a folder of the job
-  std::string store = {};       ///< its store, for profiles; empty: none
+  std::string rendezvous = {};                          ///< empty: a folder of the job
+  std::string store = {};                               ///< its store, for profiles; empty: none
+  std::map<std::string, std::string> environment = {};  ///< added to the ranks'
 };
 
 /// Runs one process per rank, as `hocket run` does.
@@ -38,6 +40,7 @@ class Gpt2Job {
   /// Return rank 0's output, and the errors of all ranks.
   std::string out() const;
   std::string errors() const;
+  std::string errors(int rank) const;
 
   /// Returns the first exit status that is not 0, otherwise 0; -1 if a rank is still running after
   /// a minute.

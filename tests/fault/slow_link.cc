@@ -53,6 +53,10 @@ bool SlowLink::enter() {
   return entered;
 }
 
+bool SlowLink::silence(int host) const {
+  return quietly("ip -n " + name(kHosts) + " link set port" + std::to_string(host) + " nomaster");
+}
+
 std::vector<std::string> SlowLink::launcher(int host) const {
   return {"/usr/bin/env", "ip", "netns", "exec", name(host)};
 }

@@ -22,6 +22,9 @@ class SlowLink {
   bool made() const { return made_; }
   /// Moves the calling thread, and what it starts, to host 0.
   bool enter();
+  /// Takes a host off the switch, as if it had lost its power: nobody is told. Returns whether it
+  /// could.
+  bool silence(int host) const;
   /// Returns the command that runs another one on a host.
   std::vector<std::string> launcher(int host) const;
   static std::string address(int host) { return "192.0.2.1" + std::to_string(host); }

@@ -1,7 +1,7 @@
 #pragma once
 
-// How the ranks of the job are connected: their collectives, over an emulated link if the options
-// ask for one, and the job's parameter servers. One thread uses it.
+// How the ranks of the job are connected: their collectives and the job's parameter servers, both
+// over emulated links if the options ask for that. One thread uses it.
 
 #include <memory>
 #include <optional>
@@ -13,6 +13,7 @@
 #include "core/collective/parameter_servers.h"
 #include "core/host/emulated_link.h"
 #include "core/step/link.h"
+#include "core/step/step_description.h"
 #include "examples/gpt2/job/job_options.h"
 
 namespace hocket {
@@ -24,7 +25,10 @@ class JobNetwork {
   }
   /// Returns null if the job has no parameter servers.
   ParameterServers* servers() const { return servers_.get(); }
+  /// Link between ranks, for collectives.
   const std::optional<LinkSpec>& emulated_link() const { return emulated_link_; }
+  /// Links to the parameter servers, if the job has both servers and an emulated link.
+  const std::optional<StepServers>& emulated_server_links() const { return emulated_server_links_; }
   int local_rank() const { return local_rank_; }
   /// Returns what a topology says of the connection.
   std::string name() const;
@@ -36,6 +40,7 @@ class JobNetwork {
   std::optional<LinkSpec> emulated_link_;
   std::unique_ptr<EmulatedLink> emulation_;
   std::unique_ptr<ParameterServers> servers_;
+  std::optional<StepServers> emulated_server_links_;
   int local_rank_ = 0;
 };
 

@@ -67,6 +67,18 @@ Result<void> check_update(const JobOptions& options) {
   return {};
 }
 
+/// Returns invalid_argument for links of servers that nothing would emulate.
+Result<void> check_links(const JobOptions& options) {
+  if (!options.server_link.empty() && options.colocated_servers)
+    return invalid("--server-link: colocated servers share the links of ranks; leave out one");
+  if (!options.link.empty()) return {};
+  if (!options.server_link.empty())
+    return invalid("--server-link: links are emulated only with --link; add --link RATE");
+  if (options.colocated_servers)
+    return invalid("--colocated-servers: links are emulated only with --link; add --link RATE");
+  return {};
+}
+
 Result<void> check_steps(const JobOptions& options) {
   if (!options.profile.empty() && options.training.steps < kMinProfiledSteps) {
     return failure(ErrorCode::invalid_argument,
@@ -132,7 +144,12 @@ std::optional<int> parse_arguments(int argc, char** argv, JobOptions& options) {
       ->capture_default_str()
       ->envname("HOCKET_TEXT");
   app.add_option("--link", options.link,
-                 "Emulate this link between ranks: RATE[,LATENCY], like 500mbit,50us");
+                 "Emulate this link of each rank: RATE[,LATENCY], like 500mbit,50us");
+  app.add_option("--server-link", options.server_link,
+                 "With --link: emulate this link of each parameter server; without it as --link");
+  app.add_flag("--colocated-servers", options.colocated_servers,
+               "With --link: parameter server s is on the host of rank s modulo the ranks, and "
+               "shares its link");
   app.add_option("--timeout", options.timeout_seconds,
                  "Seconds after which a silent rank counts as gone")
       ->capture_default_str()
@@ -196,6 +213,7 @@ std::optional<int> parse_arguments(int argc, char** argv, JobOptions& options) {
 Result<void> validate(const JobOptions& options) {
   HOCKET_TRY(check_update(options));
   if (auto ok = check_steps(options); !ok) return ok;
+  HOCKET_TRY(check_links(options));
   HOCKET_TRY(check_offload(options));
   return check_device(options);
 }

@@ -21,6 +21,8 @@ struct JobOptions {
   std::string offload_k = {};
   std::string text;  ///< a file or a folder
   std::string link;
+  std::string server_link;  ///< empty: as `link`
+  bool colocated_servers = false;
   std::int64_t timeout_seconds = 30;
   bool json = false;
   std::string profile;

@@ -10,7 +10,8 @@
 //   bin/hocket run --ranks 2 -- bin/gpt2 --profile-at 5         profile iterations into the store;
 //                                                               or HOCKET_PROFILE=at=5
 //   HOCKET_CONFIG='{"communication":"parameter_server"}'
-//       bin/hocket run --ranks 2 --servers 2 -- bin/gpt2        gradients summed by servers
+//       bin/hocket run --ranks 2 --servers 2 -- bin/gpt2        gradients summed by servers; with
+//                                                               --link RATE over emulated links
 //       … --servers 2 -- bin/gpt2 --update-on-servers           and moments kept by them, too
 //   bin/gpt2 --micro-batches 4 --steps 20                       four batches per step
 //   bin/hocket run --ranks 2 -- bin/gpt2 --shard-optimizer      each rank keeps half the moments
@@ -312,8 +313,10 @@ Result<Measured> train(const JobOptions& options, const RunReport& report,
   return measured;
 }
 
-/// Trains all steps for a step description, which rank 0 writes.
-Result<void> profile(const JobOptions& options, const RunReport& report, const Training& training) {
+/// Trains all steps for a step description, which rank 0 writes; `servers` is what is known of the
+/// links to parameter servers.
+Result<void> profile(const JobOptions& options, const RunReport& report, const Training& training,
+                     const std::optional<StepServers>& servers) {
   auto description = profile_step(training, report.config, options.training.steps);
   HOCKET_TRY(description);
   if (training.collective.rank() != 0) return {};
@@ -323,6 +326,7 @@ Result<void> profile(const JobOptions& options, const RunReport& report, const T
                         ", sequence " + std::to_string(options.model.sequence) + ", " +
                         std::to_string(training.collective.world_size()) +
                         " ranks, link: " + report.topology.link;
+  description->servers = servers;
   return write_step(*description, options.profile);
 }
 
@@ -504,7 +508,8 @@ Result<void> run(JobOptions options) {
                               }};
   const bool is_measured_first = offload_k->source == OffloadK::Source::measured;
   HOCKET_TRY(check_steps(training, report.config, is_measured_first));
-  if (!options.profile.empty()) return profile(options, report, training);
+  if (!options.profile.empty())
+    return profile(options, report, training, network->emulated_server_links());
   MeasuredStep before;
   if (is_measured_first) {
     auto decision = decide_offload(training, report.config, steps_to_measure(options));
@@ -519,7 +524,8 @@ Result<void> run(JobOptions options) {
   report.config = measured->config;
   report.iterations = measure_iterations(measured->events, measured->warmup);
   std::vector<LayerCost> layers;
-  if (network->emulated_link()) {
+  // The bound is that of a ring.
+  if (network->emulated_link() && report.config.communication == Communication::all_reduce) {
     layers = layer_costs(measured->events, measured->warmup, report.workload,
                          collective.world_size(), *network->emulated_link());
   }

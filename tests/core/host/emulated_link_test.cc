@@ -2,25 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <functional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "tests/slept_clock.h"
+
 namespace hocket {
 namespace {
-
-class ManualClock final : public Clock {
- public:
-  std::int64_t now_ns() const override { return now_; }
-  void sleep_until_ns(std::int64_t deadline_ns) const override {
-    now_ = std::max(now_, deadline_ns);
-  }
-
- private:
-  mutable std::int64_t now_ = 0;
-};
 
 /// Rank 1 of four, with `ranks_per_host` ranks per host.
 class FourRanks final : public Collective {
@@ -47,7 +37,7 @@ class FourRanks final : public Collective {
 
 TEST(EmulatedLink, APartTakesItsShareOfARingAtTheRateAndEachRoundsLatency) {
   FourRanks ranks;
-  ManualClock clock;
+  SleptClock clock;
   EmulatedLink link(ranks, {.bytes_per_second = 1e9, .latency_ns = 100}, clock);
   std::vector<float> values(1000);
   ASSERT_TRUE(link.all_reduce(values, 0));
@@ -86,7 +76,7 @@ TEST(EmulatedLink, EachKindAndGroupCostsWhatItsRingSendsOverItsLink) {
   std::vector<float> values(1024);
   for (const Cost& cost : costs) {
     SCOPED_TRACE(testing::Message() << to_string(cost.kind) << " " << to_string(cost.group));
-    ManualClock clock;
+    SleptClock clock;
     EmulatedLink link(ranks, {.bytes_per_second = 1e9, .latency_ns = 100}, clock,
                       LinkSpec{.bytes_per_second = 8e9, .latency_ns = 10});
     EXPECT_EQ(link.ranks_per_host(), 2);
@@ -97,7 +87,7 @@ TEST(EmulatedLink, EachKindAndGroupCostsWhatItsRingSendsOverItsLink) {
 
 TEST(EmulatedLink, WithoutALinkInsideTheHostItCostsNothing) {
   FourRanks ranks(2);
-  ManualClock clock;
+  SleptClock clock;
   EmulatedLink link(ranks, {.bytes_per_second = 1e9, .latency_ns = 100}, clock);
   std::vector<float> values(1024);
   ASSERT_TRUE(link.run({.group = CollectiveGroup::inside, .values = values}));
@@ -106,7 +96,7 @@ TEST(EmulatedLink, WithoutALinkInsideTheHostItCostsNothing) {
 
 TEST(EmulatedLink, APartOfEveryBlockCostsItsShare) {
   FourRanks ranks(2);
-  ManualClock clock;
+  SleptClock clock;
   EmulatedLink link(ranks, {.bytes_per_second = 1e9, .latency_ns = 0}, clock);
   std::vector<float> values(1024);
   ASSERT_TRUE(link.run({.kind = CollectiveKind::all_gather, .values = values, .end = 64}));
@@ -128,7 +118,7 @@ class InterruptedClock final : public Clock {
   mutable std::function<void()> in_the_middle;
 
  private:
-  ManualClock clock_;
+  SleptClock clock_;
 };
 
 TEST(EmulatedLink, PartsUnderWayShareTheBandwidth) {

@@ -356,8 +356,24 @@ TEST(PartSums, ARankThatIsGoneFailsThePartsThatNeedIt) {
   EXPECT_EQ(take(sums, 0).value(), (std::vector<PartKey>{{2, 0}})) << "sums come before the error";
   for (const int rank : {0, 2}) EXPECT_TRUE(pull(sums, {2, 0}, rank, 5));
   EXPECT_EQ(sums.used_bytes(), 0U);
+}
+
+TEST(PartSums, ARankThatHasLeftFailsThePartsThatNeedIt) {
+  PartSums sums(2, kRoomy);
   sums.lose(0, "has left");
-  expect_error(push_size(sums, {9, 0}, 2, 5), ErrorCode::unavailable, {"rank 0 has left"});
+  expect_error(push_size(sums, {9, 0}, 1, 5), ErrorCode::unavailable, {"rank 0 has left"});
+}
+
+TEST(PartSums, WhatOneOfSeveralLostRanksMissesNamesTheFirst) {
+  PartSums sums(3, kRoomy);
+  for (const int rank : {0, 2}) ASSERT_TRUE(push_size(sums, {0, 0}, rank, 5));
+  sums.lose(2);
+  // Ends because it heard of rank 2.
+  sums.lose(1);
+  expect_error(take(sums, 0), ErrorCode::unavailable,
+               {"rank 1 is gone and has not pushed collective 0", "rank 2 is gone since before"});
+  expect_error(push_size(sums, {1, 0}, 0, 5), ErrorCode::unavailable,
+               {"rank 2 is gone and has not pushed collective 1 at offset 0; see its output"});
 }
 
 TEST(PartSums, WhenARankIsGoneAtAnyTimeOthersGetTheSumOrItsName) {

@@ -1,4 +1,5 @@
-// What core/collective/parameter_servers.h promises, of servers in memory and over TCP.
+// What core/collective/parameter_servers.h promises, of servers in memory, over emulated links and
+// over TCP.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,18 +19,21 @@ namespace {
 
 using testing::HasSubstr;
 
-enum class Kind { local, tcp };
+enum class Kind { local, emulated, tcp };
 
 class ServersContract : public testing::TestWithParam<Kind> {
  protected:
   static std::unique_ptr<ServersWorld> world(const ServersSetup& setup) {
     if (GetParam() == Kind::local) return std::make_unique<LocalWorld>(setup);
+    if (GetParam() == Kind::emulated) return std::make_unique<EmulatedWorld>(setup);
     return std::make_unique<TcpWorld>(setup);
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Kinds, ServersContract, testing::Values(Kind::local, Kind::tcp),
+INSTANTIATE_TEST_SUITE_P(Kinds, ServersContract,
+                         testing::Values(Kind::local, Kind::emulated, Kind::tcp),
                          [](const auto& kind) {
+                           if (kind.param == Kind::emulated) return "OverEmulatedLinks";
                            return kind.param == Kind::local ? "InMemory" : "OverTcp";
                          });
 

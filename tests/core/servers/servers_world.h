@@ -1,6 +1,7 @@
 #pragma once
 
-// Parameter servers with ranks that are threads of this process, in memory or over TCP.
+// Parameter servers with ranks that are threads of this process, in memory, the same over emulated
+// links, or over TCP.
 
 #include <gtest/gtest.h>
 
@@ -10,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/servers/emulated_servers.h"
 #include "core/servers/local_servers.h"
 #include "core/servers/parameter_server.h"
 #include "core/servers/tcp_servers.h"
@@ -80,6 +82,31 @@ class TcpWorld final : public ServersWorld {
   const ServersSetup setup_;
   const std::string secret_;
   std::vector<std::unique_ptr<ParameterServer>> servers_;
+};
+
+/// The servers in memory, over emulated links that are fast.
+class EmulatedWorld final : public ServersWorld {
+ public:
+  explicit EmulatedWorld(const ServersSetup& setup)
+      : spec_{.servers = setup.servers,
+              .rank_link = {.bytes_per_second = 1e11, .latency_ns = 1000},
+              .server_link = {.bytes_per_second = 1e11, .latency_ns = 1000}},
+        paths_(spec_, static_cast<std::size_t>(setup.ranks)),
+        links_(LinkQueues::make(paths_.bytes_per_second()).value()),
+        local_(setup) {}
+
+  std::unique_ptr<ParameterServers> join(int rank) override {
+    return std::make_unique<EmulatedServers>(
+        local_.join(rank), spec_,
+        LinkQueues::open(links_.name(), paths_.bytes_per_second()).value(), clock_);
+  }
+
+ private:
+  const StepServers spec_;
+  const ServedPaths paths_;
+  const LinkQueues links_;
+  const SteadyClock clock_;
+  LocalWorld local_;
 };
 
 /// Runs `body(rank, servers)` on one thread per rank, which leaves when it returns.

@@ -10,7 +10,9 @@
 
 #include "core/base/json.h"
 #include "core/sim/tape_replay.h"
+#include "core/step/link.h"
 #include "core/step/schedule_config.h"
+#include "core/step/step_description.h"
 #include "core/tape/tape.h"
 #include "tests/examples/gpt2/job/run_job.h"
 #include "tests/temporary_folder.h"
@@ -20,7 +22,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::vector<std::string> kServedModel{"--steps", "10", "--layers",   "2",  "--d-model", "64",
+const std::vector<std::string> kServedModel{"--steps", "14", "--layers",   "2",  "--d-model", "64",
                                             "--batch", "2",  "--sequence", "32", "--json"};
 
 ProcessResult run_served(const std::string& ranks, const std::string& servers,
@@ -121,9 +123,84 @@ TEST(Gpt2ServersJob, WhatServersCannotDoIsRefusedByName) {
   const auto sharded = run_served("2", "1", config, {"--shard-optimizer"});
   EXPECT_FALSE(sharded.succeeded());
   EXPECT_THAT(sharded.stderr_text, HasSubstr("reduce-scatter collectives"));
-  const auto emulated = run_served("2", "1", config, {"--link", "500mbit"});
-  EXPECT_FALSE(emulated.succeeded());
-  EXPECT_THAT(emulated.stderr_text, HasSubstr("--link: only the link between ranks is emulated"));
+}
+
+TEST(Gpt2ServersJob, EmulatedLinksChangeNothingButTimeAndTheLinksName) {
+  ScheduleConfig served;
+  served.communication = Communication::parameter_server;
+  served.partition_bytes = 32 << 10;
+  served.comm_channels = 2;
+  const auto reduced = run_served("2", "0", {});
+  ASSERT_TRUE(reduced.succeeded()) << reduced.stderr_text;
+  const auto expected = parse_object(reduced.stdout_text, "output").value();
+  struct Case {
+    std::vector<std::string> options;
+    std::string servers;  ///< in the link's name
+    ScheduleConfig config;
+  };
+  const Case cases[] = {
+      {{}, "1 on 1gbit,10us", served},
+      {{"--server-link", "2gbit"}, "2 on 2gbit", served},
+      {{"--colocated-servers"}, "3 on hosts of ranks", served},
+      {{}, "2 on 1gbit,10us", {}},
+  };
+  for (const Case& emulated : cases) {
+    SCOPED_TRACE(emulated.servers);
+    std::vector<std::string> options = {"--link", "1gbit,10us"};
+    options.insert(options.end(), emulated.options.begin(), emulated.options.end());
+    const auto job = run_served("2", emulated.servers.substr(0, 1), emulated.config, options);
+    ASSERT_TRUE(job.succeeded()) << job.stderr_text;
+    const auto result = parse_object(job.stdout_text, "output").value();
+    EXPECT_EQ(result["losses"], expected["losses"]);
+    EXPECT_EQ(result["topology"]["link"],
+              "emulated 1gbit,10us, parameter servers: " + emulated.servers);
+    // The bound is that of a ring, which these sums do not go over.
+    const bool is_ring = emulated.config.communication == Communication::all_reduce;
+    EXPECT_EQ(result.contains("bound_ns"), is_ring);
+    EXPECT_EQ(result.contains("overlap_efficiency"), is_ring);
+  }
+}
+
+TEST(Gpt2ServersJob, AProfileSaysWhatTheEmulatedLinksOfServersAre) {
+  const TemporaryFolder folder;
+  const auto job = run_served(
+      "2", "2", {},
+      {"--link", "1gbit,10us", "--server-link", "500mbit", "--profile", folder.file("step.json")});
+  ASSERT_TRUE(job.succeeded()) << job.stderr_text;
+  const auto step = parse_step_description(read_file(folder.file("step.json")).value());
+  ASSERT_TRUE(step) << step.error().message;
+  EXPECT_EQ(step->servers, (StepServers{.servers = 2,
+                                        .rank_link = parse_link("1gbit,10us").value(),
+                                        .server_link = parse_link("500mbit").value()}));
+}
+
+TEST(Gpt2ServersJob, LinksOfServersThatNothingEmulatesAreRefused) {
+  struct Case {
+    std::vector<std::string> options;
+    const char* servers;
+    const char* message;
+  };
+  const Case cases[] = {
+      {{"--server-link", "1gbit"}, "1", "--server-link: links are emulated only with --link"},
+      {{"--colocated-servers"}, "1", "--colocated-servers: links are emulated only with --link"},
+      {{"--link", "1gbit", "--server-link", "1gbit", "--colocated-servers"},
+       "1",
+       "--server-link: colocated servers share the links of ranks"},
+      {{"--link", "1gbit", "--server-link", "1gbit"},
+       "0",
+       "--server-link: the job has no parameter servers"},
+      {{"--link", "1gbit", "--colocated-servers"},
+       "0",
+       "--colocated-servers: the job has no parameter servers"},
+      {{"--link", "1gbit", "--server-link", "fast"},
+       "1",
+       "--server-link: link \"fast\": expected RATE[,LATENCY]"},
+  };
+  for (const Case& refused : cases) {
+    const auto job = run_served("2", refused.servers, {}, refused.options);
+    EXPECT_FALSE(job.succeeded());
+    EXPECT_THAT(job.stderr_text, HasSubstr(refused.message));
+  }
 }
 
 }  // namespace

@@ -7,21 +7,10 @@
 #include <vector>
 
 #include "examples/gpt2/model/memory.h"
+#include "tests/slept_clock.h"
 
 namespace hocket {
 namespace {
-
-/// Time stands still but for those that sleep.
-class SleptClock final : public Clock {
- public:
-  std::int64_t now_ns() const override { return now_ns_; }
-  void sleep_until_ns(std::int64_t deadline_ns) const override {
-    now_ns_ = std::max(now_ns_, deadline_ns);
-  }
-
- private:
-  mutable std::int64_t now_ns_ = 1000;
-};
 
 /// A backend with a buffer of parameters, its gradients and an activation, as items 3, 4 and 5.
 struct OffloadedBuffers {
