@@ -37,6 +37,7 @@ const std::vector<DaemonPromotion> kAll = {
     promotion("two", topology(22, "tcp")),
     promotion("two", topology(4, "tcp", "Y")),
     promotion("none", topology(2, "tcp"), 0),
+    promotion("two", topology(2, "tcp, parameter servers: 2")),
 };
 
 /// Returns the index in kAll selected by `choice` on a host like the first's; −1 on an error.
@@ -54,6 +55,7 @@ TEST(DaemonPromotion, IsChosenLikeOneOfTheStore) {
   EXPECT_EQ(chosen({.workload = "two"}), -1);
   EXPECT_EQ(chosen({.workload = "two", .world_size = 2}), -1);
   EXPECT_EQ(chosen({.workload = "two", .world_size = 2, .link = "tcp"}), 1);
+  EXPECT_EQ(chosen({.workload = "two", .link = "tcp, parameter servers: 2"}), 6);
   EXPECT_EQ(chosen({.workload = "two", .link = "500mbit,50us"}), 2);
   EXPECT_EQ(chosen({.workload = "two", .link = "500mbit"}), -1);
   EXPECT_EQ(chosen({.workload = "two", .world_size = 22}), 3);
@@ -70,7 +72,7 @@ TEST(DaemonPromotion, WhatIsNotOneIsSaidWithWhatThereIs) {
   EXPECT_THAT(choose(kAll, {.workload = "a"}, host).error().message,
               AllOf(HasSubstr("is one on 1 rank, local"), HasSubstr("with no version")));
   EXPECT_THAT(choose(kAll, {.workload = "two"}, host).error().message,
-              AllOf(HasSubstr("3 configurations match"), HasSubstr("--link")));
+              AllOf(HasSubstr("4 configurations match"), HasSubstr("--link")));
 }
 
 TEST(DaemonPromotion, IsReadFromAnyAnswer) {
