@@ -184,8 +184,7 @@ Result<std::unique_ptr<JobProfile>> begin_profile(const JobOptions& options,
       agree_on_span(training.collective, asks ? span_to_profile(options) : std::nullopt);
   HOCKET_TRY(span);
   if (!*span && !takes_requests(options)) return nullptr;
-  auto profile =
-      std::make_unique<JobProfile>(training.collective, training.clock, warn, training.recorder);
+  auto profile = std::make_unique<JobProfile>(training, warn);
   if (*span) {
     profile->watch(phase, **span);
   } else {
@@ -455,7 +454,8 @@ Result<void> run(JobOptions options) {
                    .iterations = {}};
   const auto offload_k = parse_offload_k(options.offload_k);
   HOCKET_TRY(offload_k);
-  const int servers = (*platform)->servers();
+  // Servers do not take the collectives of a sharded optimizer.
+  const int servers = options.training.shard_optimizer ? 0 : (*platform)->servers();
   const auto fetched = fetch(report.topology, report.workload, collective,
                              {.ranks_per_host = collective.ranks_per_host(),
                               .servers = servers,
