@@ -12,8 +12,19 @@
 namespace hocket {
 namespace {
 
-Result<std::vector<Parameter>> parameters_of(const std::vector<std::string>& texts) {
-  if (texts.empty()) return schedule_parameters();
+constexpr const char* kCommunication = "communication";
+
+Result<std::vector<Parameter>> default_parameters(bool has_servers) {
+  std::vector<std::string> names;
+  for (const Knob& knob : schedule_knobs())
+    if (knob.searched || (has_servers && knob.name == kCommunication))
+      names.emplace_back(knob.name);
+  return schedule_parameters(names);
+}
+
+Result<std::vector<Parameter>> parameters_of(const std::vector<std::string>& texts,
+                                             bool has_servers) {
+  if (texts.empty()) return default_parameters(has_servers);
   std::vector<Parameter> parameters;
   for (const auto& text : texts) {
     if (text.find('=') == std::string::npos) {
@@ -59,8 +70,23 @@ void take_script_defaults(const std::vector<std::string>& command, const Clock& 
 
 }  // namespace
 
+bool has_servers(const std::vector<std::string>& command,
+                 const std::optional<std::string>& addresses) {
+  if (addresses && !addresses->empty()) return true;
+  const auto run = std::ranges::find(command, "run");
+  if (run == command.begin() || run == command.end() ||
+      std::filesystem::path(*std::prev(run)).filename() != "hocket")
+    return false;
+  constexpr std::string_view option = "--servers";
+  for (auto word = run; word != command.end() && *word != "--"; ++word) {
+    if (*word == option && std::next(word) != command.end()) return *std::next(word) != "0";
+    if (word->starts_with(std::string(option) + "=")) return word->substr(option.size() + 1) != "0";
+  }
+  return false;
+}
+
 Result<TunedSpace> tuned_space(const SpaceRequest& request, const Clock& clock) {
-  auto parameters = parameters_of(request.params);
+  auto parameters = parameters_of(request.params, request.has_servers);
   HOCKET_TRY(parameters);
   DefaultSources sources;
   for (const Parameter& parameter : *parameters) {

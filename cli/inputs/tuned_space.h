@@ -16,13 +16,20 @@
 namespace hocket {
 
 struct SpaceRequest {
-  std::vector<std::string> params;    ///< empty: the scheduler's knobs
+  /// Empty: the scheduler's knobs worth searching, with `communication` where there are servers.
+  std::vector<std::string> params;
   std::vector<std::string> defaults;  ///< NAME=VALUE
   std::vector<std::string> constraints;
   std::vector<std::string> command;
   /// Looks up the variable of a parameter's name; empty: the environment says nothing.
   std::function<std::optional<std::string>(const char*)> environment = {};
+  bool has_servers = false;  ///< the job has parameter servers
 };
+
+/// Returns whether the job that `command` starts has parameter servers: `hocket run` starts some,
+/// or `addresses`, the value of HOCKET_SERVERS that the job inherits, names some.
+bool has_servers(const std::vector<std::string>& command,
+                 const std::optional<std::string>& addresses);
 
 struct TunedSpace {
   Space space;

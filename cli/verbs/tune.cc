@@ -20,6 +20,7 @@
 #include "cli/views/result_view.h"
 #include "cli/views/version_view.h"
 #include "core/base/shell_text.h"
+#include "core/host/rank_environment.h"
 #include "core/host/topology_probe.h"
 #include "tuner/archive/donor_source.h"
 #include "tuner/archive/open_study.h"
@@ -91,7 +92,8 @@ Result<StudyDefinition> make_definition(const TuneOptions& options,
                    .defaults = options.defaults,
                    .constraints = options.constraints,
                    .command = command,
-                   .environment = options.default_from_env ? process_environment : Environment()},
+                   .environment = options.default_from_env ? process_environment : Environment(),
+                   .has_servers = has_servers(command, process_environment(kServersVariable))},
                   SteadyClock());
   HOCKET_TRY(tuned);
   const auto texts = directed(options);
@@ -391,7 +393,8 @@ std::vector<CLI::Option*> add_options(CLI::App& verb, TuneOptions& options) {
                       "NAME=int:LO..HI[:log], NAME=float:LO..HI[:log], NAME=levels:1,2,4 or "
                       "NAME=choice:A,B,C, or the NAME of a knob, such as primitive or "
                       "regions.backward_layer1.bucket_bytes; repeat it (default: those knobs of "
-                      "the scheduler that do not partition steps)")
+                      "the scheduler that do not partition steps, and communication for a "
+                      "job with parameter servers)")
           ->allow_extra_args(false),
       verb.add_option(
               "--default", options.defaults,

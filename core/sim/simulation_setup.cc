@@ -87,9 +87,15 @@ Result<StepLayout> lay_out(const StepDescription& description) {
 
 namespace {
 
-/// Checks that servers can sum what the step communicates.
-Result<void> check_servers(const StepDescription& step, const ScheduleConfig& config) {
-  if (config.communication != Communication::parameter_server) return {};
+/// Checks that the step says what its sums cost, and that servers can sum what it communicates.
+Result<void> check_communication(const StepDescription& step, const ScheduleConfig& config) {
+  if (config.communication != Communication::parameter_server) {
+    if (has_collective_cost(step)) return {};
+    return failure(ErrorCode::invalid_argument,
+                   "communication=all_reduce: the step description only says what sums over "
+                   "parameter servers cost; give it \"collective\" or \"links\", or predict "
+                   "communication=parameter_server");
+  }
   const auto refused = [](const std::string& why) {
     return failure(Error{ErrorCode::invalid_argument, "communication=parameter_server: " + why});
   };
@@ -161,7 +167,7 @@ Result<SimulationSetup> setup_of_placed(const StepLayout& layout, const Schedule
 }  // namespace
 
 Result<SimulationSetup> simulation_setup(const StepLayout& layout, const ScheduleConfig& config) {
-  HOCKET_TRY(check_servers(layout.step, config));
+  HOCKET_TRY(check_communication(layout.step, config));
   if (layout.step.device_memory_bytes > 0) return setup_of_placed(layout, config);
   if (!is_partitioned(config)) return setup_of_parts(layout, config);
   HOCKET_TRY(check_pieces(layout.step, config));

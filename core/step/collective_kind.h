@@ -47,6 +47,21 @@ constexpr std::string_view in_words(CollectiveKind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
+/// Returns whether the kind is that of a part on its way to a parameter server or back.
+constexpr bool is_served(CollectiveKind recorded) {
+  return recorded == CollectiveKind::push || recorded == CollectiveKind::pull;
+}
+
+/// Returns the kind of the task that a record of `recorded` belongs to.
+constexpr CollectiveKind task_kind(CollectiveKind recorded) {
+  return is_served(recorded) ? CollectiveKind::all_reduce : recorded;
+}
+
+/// Returns whether a record of `recorded` ends its part. A push does not: the part is pulled then.
+constexpr bool ends_part(CollectiveKind recorded) {
+  return recorded != CollectiveKind::push;
+}
+
 /// Ranks that take part in a collective. Ranks are numbered host by host (core/step/rank_grid.h),
 /// so that only the group `world` mixes links of different bandwidth.
 enum class CollectiveGroup : std::uint8_t {

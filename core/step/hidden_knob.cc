@@ -84,6 +84,16 @@ class HiddenKnobs {
                       "order=static"});
   }
 
+  void check_pulls(const ScheduleConfig& config) {
+    if (config.pull_credit_bytes == 0 || config.communication == Communication::parameter_server)
+      return;
+    found_.push_back({"pull_credit_bytes", "communication",
+                      "communication=all_reduce decides, not " +
+                          Setting{"pull_credit_bytes", config.pull_credit_bytes}.text() +
+                          ": only sums over parameter servers are pulled; for these, set "
+                          "communication=parameter_server"});
+  }
+
   std::vector<HiddenKnob> take() { return std::move(found_); }
 
  private:
@@ -137,6 +147,7 @@ std::vector<HiddenKnob> hidden_knobs(const ScheduleConfig& config, const StepSiz
   }
   hidden.check_parts();
   hidden.check_issue(config);
+  hidden.check_pulls(config);
   return hidden.take();
 }
 

@@ -18,6 +18,9 @@ struct LinkSpec {
   bool operator==(const LinkSpec&) const = default;
 };
 
+/// Limits of a rate: 1kbit and 10000gbit.
+inline constexpr double kMinLinkBytesPerSecond = 125, kMaxLinkBytesPerSecond = 1.25e12;
+
 /// Parses "RATE[,LATENCY]". RATE is a number with the unit bit, kbit, mbit or gbit (decimal, per
 /// second, as in tc), from 1kbit to 10000gbit. LATENCY is a number with the unit ns, us, ms or s,
 /// up to 10 s.

@@ -282,6 +282,9 @@ bool is_always_written(std::string_view knob) {
 std::string_view to_string(CollectiveOrder order) {
   return named(schedule_knobs(), "order").choices[static_cast<std::size_t>(order)];
 }
+std::string_view to_string(Communication communication) {
+  return named(schedule_knobs(), "communication").choices[static_cast<std::size_t>(communication)];
+}
 std::string_view to_string(CollectivePrimitive primitive) {
   return named(schedule_knobs(), "primitive").choices[static_cast<std::size_t>(primitive)];
 }

@@ -368,6 +368,10 @@ Result<void> check_costs(const StepDescription& step) {
 
 }  // namespace
 
+bool has_collective_cost(const StepDescription& step) {
+  return !step.servers || step.cluster || step.collective != PartCost{};
+}
+
 bool StepTask::operator==(const StepTask& other) const {
   const auto same = [](const Access& a, const Access& b) {
     return a.data == b.data && a.mode == b.mode;

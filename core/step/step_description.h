@@ -146,7 +146,8 @@ struct StepDescription {
   std::int64_t device_memory_bytes = 0;
   /// Cost of a copy to the device and of one to the host.
   PartCost to_device, to_host;
-  /// Cost of a part, independent of the ranks; used unless there is a cluster.
+  /// Cost of a part, independent of the ranks; used unless there is a cluster. All zero where there
+  /// are servers: not known.
   PartCost collective;
   /// Cost of a part of an all-reduce in a group while all other groups of that kind run too; if
   /// absent it is a share of `collective`.
@@ -176,6 +177,7 @@ struct StepDescription {
 inline constexpr std::int64_t kMaxStepLayers = 100'000;
 inline constexpr std::int64_t kMaxStepTasks = 1'000'000;
 inline constexpr std::int64_t kMaxStepRanks = 16'777'216;
+inline constexpr std::int64_t kMaxStepServers = 65'536;
 inline constexpr std::int64_t kMaxStepTaskNs = 3'600'000'000'000;         ///< an hour
 inline constexpr std::int64_t kMaxStepTaskBytes = std::int64_t{1} << 42;  ///< 4 TiB
 /// Limit on the bytes of all collectives together, and on those of all data.
@@ -183,6 +185,10 @@ inline constexpr std::int64_t kMaxStepBytes = std::int64_t{1} << 50;
 /// Limit on the time of all compute tasks on the slowest rank, on that of all bytes at
 /// `beta_ns_per_byte` or over the slowest link, and on that of a copy for each access to data.
 inline constexpr std::int64_t kMaxStepNs = 1'000'000'000'000'000;
+
+/// Returns whether the description says what collectives cost. One with servers need not; then only
+/// communication=parameter_server can be predicted.
+bool has_collective_cost(const StepDescription& step);
 
 /// Parses the JSON form. invalid_argument names the field ("layers[3].forward_ns"), the value found
 /// and the allowed values.

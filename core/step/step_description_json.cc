@@ -392,7 +392,7 @@ json places_to_json(const StepDescription& step) {
 
 void write_costs(Writer& writer, const StepDescription& step) {
   step::for_each_cost(step, [&](const char* name, const PartCost& cost) {
-    if (&cost == &step.collective && step.cluster && cost == PartCost{}) return;
+    if (&cost == &step.collective && (step.cluster || step.servers) && cost == PartCost{}) return;
     Writer fields;
     step::visit_collective(fields, cost);
     writer.value(name, fields.take());

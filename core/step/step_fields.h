@@ -37,10 +37,7 @@ inline constexpr std::array<Word<DimensionKind>, 3> kDimensionKinds{
 
 /// Largest integer that every JSON reader represents exactly.
 inline constexpr std::int64_t kMaxSeed = std::int64_t{1} << 53;
-inline constexpr std::int64_t kMaxStepServers = 65'536;
 inline constexpr double kMaxOverheadBytes = 1e12;
-/// Same limits as parse_link().
-inline constexpr double kMinBytesPerSecond = 125, kMaxBytesPerSecond = 1.25e12;
 inline constexpr std::int64_t kMaxLatencyNs = 10'000'000'000;
 
 inline constexpr double kMaxRankComputeScale = 1000;
@@ -107,7 +104,7 @@ template <class Visitor, class T>
 void visit_collective(Visitor& visitor, T& cost) {
   constexpr double max_ns = kMaxLatencyNs;
   visitor.number("alpha_ns", cost.alpha_ns, 0, max_ns, 0);
-  visitor.number("beta_ns_per_byte", cost.beta_ns_per_byte, 0, 1e9 / kMinBytesPerSecond, 0);
+  visitor.number("beta_ns_per_byte", cost.beta_ns_per_byte, 0, 1e9 / kMinLinkBytesPerSecond, 0);
   visitor.number("latency_ns", cost.latency_ns, 0, max_ns, 0);
 }
 
@@ -128,8 +125,8 @@ void for_each_copy_cost(T& step, const Visit& visit) {
 
 template <class Visitor, class T>
 void visit_link(Visitor& visitor, T& link) {
-  visitor.number("bandwidth_bytes_per_second", link.bytes_per_second, kMinBytesPerSecond,
-                 kMaxBytesPerSecond);
+  visitor.number("bandwidth_bytes_per_second", link.bytes_per_second, kMinLinkBytesPerSecond,
+                 kMaxLinkBytesPerSecond);
   visitor.time("latency_ns", link.latency_ns, kMaxLatencyNs, 0);
 }
 

@@ -18,11 +18,12 @@ std::int64_t within(std::string_view name, std::int64_t value) {
   return std::clamp(value, knob(name).low, knob(name).high);
 }
 
-/// Returns the number of lanes that the records of a kind use.
+/// Returns the number of lanes that the records of a kind use, without the channels of pulls, of
+/// which there are as many as of pushes.
 std::int64_t lanes_of(const RankTrace& trace, TraceKind kind) {
   std::set<std::int32_t> lanes;
   for (const TraceRecord& record : trace.records) {
-    if (record.kind == kind) lanes.insert(record.lane);
+    if (record.kind == kind && record.collective != CollectiveKind::pull) lanes.insert(record.lane);
   }
   return std::ssize(lanes);
 }
@@ -69,10 +70,14 @@ Result<Cluster> cluster_of(const Calibration& calibration, const OtherRanks& cha
 
 ScheduleConfig traced_config(const RankTrace& trace) {
   std::int64_t largest = 0;
+  bool is_over_servers = false;
   for (const TraceRecord& record : trace.records) {
-    if (record.kind == TraceKind::communication) largest = std::max(largest, record.bytes);
+    if (record.kind != TraceKind::communication) continue;
+    largest = std::max(largest, record.bytes);
+    is_over_servers |= record.collective == CollectiveKind::push;
   }
   ScheduleConfig config;
+  if (is_over_servers) config.communication = Communication::parameter_server;
   config.streams = static_cast<int>(within("streams", lanes_of(trace, TraceKind::compute)));
   config.comm_channels =
       static_cast<int>(within("comm_channels", lanes_of(trace, TraceKind::communication)));
@@ -129,6 +134,8 @@ Result<StepDescription> step_with(const Calibration& calibration, const OtherRan
   }
   repeat_scales(step);
   auto cluster = cluster_of(calibration, change, step);
+  // Sums over servers go over the servers' links.
+  if (!cluster && step.servers && !has_collective_cost(step)) return step;
   HOCKET_TRY(cluster);
   step.cluster = std::move(*cluster);
   HOCKET_TRY(validate(step));

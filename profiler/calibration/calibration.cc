@@ -12,6 +12,7 @@
 #include "core/base/statistics.h"
 #include "core/sim/collective_cost.h"
 #include "profiler/calibration/contention.h"
+#include "profiler/calibration/link_shares.h"
 #include "profiler/calibration/step_profile.h"
 #include "profiler/metrics/metrics.h"
 
@@ -54,55 +55,14 @@ std::string group_name(const RankTrace& trace, const TraceRecord& record) {
                                    : trace.groups.at(static_cast<std::size_t>(record.group)).name;
 }
 
-/// The number of parts that share the link, as a function of time.
-class LinkUse {
- public:
-  explicit LinkUse(const RankTrace& trace) {
-    std::map<std::int64_t, int> changes;
-    for (const TraceRecord& record : trace.records) {
-      if (record.kind != TraceKind::communication || record.begin_ns == record.end_ns) continue;
-      ++changes[record.begin_ns];
-      --changes[record.end_ns];
-    }
-    // Integral of each part's share of the link, up to each change.
-    std::int64_t from_ns = 0;
-    double sum = 0;
-    int parts = 0;
-    for (const auto& [at_ns, change] : changes) {
-      if (parts > 0) sum += static_cast<double>(at_ns - from_ns) / parts;
-      parts += change;
-      from_ns = at_ns;
-      steps_.push_back({at_ns, sum, parts});
-    }
-  }
-
-  /// Returns the time that [begin, end), a range within a part, would take with the link to itself.
-  double alone_ns(std::int64_t begin_ns, std::int64_t end_ns) const {
-    return sum_at(end_ns) - sum_at(begin_ns);
-  }
-
- private:
-  struct Step {
-    std::int64_t at_ns = 0;
-    double sum = 0;
-    int parts = 0;
-  };
-  double sum_at(std::int64_t at_ns) const {
-    auto after = std::ranges::upper_bound(steps_, at_ns, {}, &Step::at_ns);
-    if (after == steps_.begin()) return 0;
-    const Step& step = *std::prev(after);
-    if (step.parts == 0) return step.sum;
-    return step.sum + static_cast<double>(at_ns - step.at_ns) / step.parts;
-  }
-
-  std::vector<Step> steps_;
-};
-
 /// Collects the whole steps of one rank in the form that describe_step() reads.
 class WholeSteps {
  public:
   WholeSteps(const StepStructure& structure, const RankTrace& trace, const Transfers& transfers)
-      : structure_(structure), trace_(trace), transfers_(transfers), link_(trace) {
+      : structure_(structure),
+        trace_(trace),
+        transfers_(transfers),
+        shares_(shares_of_links(trace, structure.servers)) {
     if (structure.placed_from)
       placed_from_ = std::make_shared<const StepDescription>(*structure.placed_from);
     std::size_t number = 0;
@@ -183,16 +143,17 @@ class WholeSteps {
       task.beside_ns += shared_with_communication(record);
       return;
     }
-    step.traced_bytes[index] += record.bytes;
+    const CollectiveKind kind = record.collective.value_or(CollectiveKind::all_reduce);
+    if (ends_part(kind)) step.traced_bytes[index] += record.bytes;
     const auto transfer = transfers_.find({group_name(trace_, record), record.sequence});
     const std::int64_t wall_ns = record.end_ns - record.begin_ns;
-    double share = 1;  // the part's average share of the link
-    if (wall_ns > 0) {
-      share = link_.alone_ns(record.begin_ns, record.end_ns) / static_cast<double>(wall_ns);
-    }
     const double ns =
         transfer == transfers_.end() ? static_cast<double>(wall_ns) : transfer->second;
-    step.profiled.parts.push_back({record.bytes, std::llround(ns * share)});
+    step.profiled.parts.push_back(
+        {.bytes = record.bytes,
+         .duration_ns = std::llround(ns),
+         .kind = is_served(kind) ? kind : CollectiveKind::all_reduce,
+         .share = shares_[static_cast<std::size_t>(&record - trace_.records.data())]});
   }
 
   std::int64_t shared_with_communication(const TraceRecord& record) const {
@@ -217,7 +178,7 @@ class WholeSteps {
   const StepStructure& structure_;
   const RankTrace& trace_;
   const Transfers& transfers_;
-  const LinkUse link_;
+  const std::vector<double> shares_;  // of the records
   std::vector<Interval> communication_;
   std::shared_ptr<const StepDescription> placed_from_;
   // By task of the structure: whether it is a copy, and the number of tasks before it that are not.
@@ -317,6 +278,29 @@ void fit_links(std::span<const RankTrace> traces, Calibration& calibration) {
     calibration.notes.push_back(
         "the parts went within and between hosts at once: the link between hosts is fitted, that "
         "within is not");
+  }
+}
+
+void fit_servers(const StepStructure& structure, std::span<const ProfiledStep> steps,
+                 Calibration& calibration) {
+  StepDescription& step = calibration.step;
+  step = with_servers(std::move(step), steps, std::max<std::int64_t>(structure.servers, 1));
+  if (!step.servers) {
+    if (structure.servers > 0) {
+      calibration.notes.push_back(
+          "nothing went over the job's parameter servers, so communication=parameter_server cannot "
+          "be predicted; a profile of a step with it would tell");
+    }
+    return;
+  }
+  if (structure.servers == 0) {
+    calibration.notes.push_back(
+        "the profile does not say how many parameter servers the job had: it is taken to be one");
+  }
+  if (!has_collective_cost(step)) {
+    calibration.notes.push_back(
+        "all sums went over parameter servers, so communication=all_reduce cannot be predicted; a "
+        "profile of a step with it would tell");
   }
 }
 
@@ -439,6 +423,7 @@ Result<Calibration> calibrate(const StepStructure& structure, std::span<const Ra
   calibration.steps = std::ssize(*steps);
   calibration.step.ranks = reference.ranks;
   calibration.step.channel_split = 0;
+  fit_servers(structure, *steps, calibration);
   calibration.step.source = "profile of " + std::to_string(calibration.steps) + " steps";
   if (structure.placed_from) note_unseen(*steps, calibration.notes);
   std::int64_t unknown = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "core/base/intervals.h"
 #include "core/partitioning/step_partition.h"
 #include "core/plan/captured_step.h"
+#include "core/step/link.h"
 #include "profiler/calibration/placed_times.h"
 #include "profiler/calibration/step_structure.h"
 
@@ -170,42 +172,58 @@ double all_reduce_ns(const ProfiledPart& part) {
   return static_cast<double>(part.duration_ns) * (is_half ? 2 : 1);
 }
 
-/// Parts of one size. The duration is the median over the steps of a step's mean, so that rare
-/// delays count.
+/// Parts of one size. Values are medians over the steps of a step's mean, so that rare delays
+/// count. A part with half of the link takes as long as one of twice the bytes with all of it.
 struct SizedParts {
   double bytes = 0, duration_ns = 0, parts = 0;
 };
 
+/// Returns whether a part counts in a fit.
+using Counts = std::function<bool(const ProfiledPart&)>;
+
+Counts collectives_in(CollectiveGroup group) {
+  return [group](const ProfiledPart& part) { return part.group == group && !is_served(part.kind); };
+}
+
 std::vector<SizedParts> parts_by_size(const std::vector<const ProfiledStep*>& steps,
-                                      CollectiveGroup group) {
-  std::map<std::int64_t, std::vector<Weighted>> means;
+                                      const Counts& counts) {
+  struct Means {
+    std::vector<Weighted> durations_ns, bytes;
+  };
+  std::map<std::int64_t, Means> means;
   for (const ProfiledStep* step : steps) {
-    std::map<std::int64_t, Weighted> of_step;
+    std::map<std::int64_t, SizedParts> of_step;
     for (const ProfiledPart& part : step->parts) {
-      if (part.group != group) continue;
-      Weighted& sum = of_step.try_emplace(part.bytes, Weighted{0, 0}).first->second;
-      sum.value += all_reduce_ns(part);
-      sum.weight += 1;
+      if (!counts(part)) continue;
+      SizedParts& sum = of_step[part.bytes];
+      sum.duration_ns += all_reduce_ns(part);
+      sum.bytes += static_cast<double>(part.bytes) / part.share;
+      sum.parts += 1;
     }
-    for (const auto& [bytes, sum] : of_step)
-      means[bytes].push_back({sum.value / sum.weight, sum.weight});
+    for (const auto& [bytes, sum] : of_step) {
+      means[bytes].durations_ns.push_back({sum.duration_ns / sum.parts, sum.parts});
+      means[bytes].bytes.push_back({sum.bytes / sum.parts, sum.parts});
+    }
   }
   std::vector<SizedParts> sizes;
-  for (auto& [bytes, values] : means) {
+  for (auto& [bytes, of_size] : means) {
     double parts = 0;
-    for (const Weighted& value : values) parts += value.weight;
-    sizes.push_back({static_cast<double>(bytes), weighted_median(std::move(values)), parts});
+    for (const Weighted& value : of_size.bytes) parts += value.weight;
+    sizes.push_back({weighted_median(std::move(of_size.bytes)),
+                     weighted_median(std::move(of_size.durations_ns)), parts});
   }
+  std::ranges::sort(sizes, {}, &SizedParts::bytes);
   return sizes;
 }
 
-/// Fits the cost of an all-reduce part in `group`; all zero without parts.
-PartCost fit_part_cost(const std::vector<const ProfiledStep*>& steps, CollectiveGroup group) {
-  const std::vector<SizedParts> sizes = parts_by_size(steps, group);
+/// Fits the cost of a part, if a collective's that of an all-reduce; all zero without parts.
+PartCost fit_part_cost(const std::vector<const ProfiledStep*>& steps, const Counts& counts) {
+  const std::vector<SizedParts> sizes = parts_by_size(steps, counts);
   std::vector<Weighted> slopes, intercepts;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       const double distance = sizes[i].bytes - sizes[j].bytes;
+      if (distance == 0) continue;
       slopes.push_back({(sizes[i].duration_ns - sizes[j].duration_ns) / distance,
                         distance * std::min(sizes[i].parts, sizes[j].parts)});
     }
@@ -302,7 +320,7 @@ void StepProfile::record(const TraceEvent& event) {
   HOCKET_CHECK(found != index_of_.end(), "watch a scheduler from its first task on");
   Task& task = tasks_[found->second];
   task.step = event.step;
-  task.traced_bytes += event.bytes;
+  if (ends_part(event.collective)) task.traced_bytes += event.bytes;
   task.events.push_back(event);
 }
 
@@ -335,7 +353,7 @@ std::vector<ProfiledStep> StepProfile::steps(std::int64_t warmup) const {
     for (const TraceEvent& event : task.events) {
       const Interval interval{event.begin_ns, event.end_ns};
       if (profiled.is_collective) {
-        profiled.kind = event.collective;
+        profiled.kind = task_kind(event.collective);
         steps.back().parts.push_back(
             {event.bytes, interval.end_ns - interval.begin_ns, event.collective, event.group});
       } else {
@@ -373,8 +391,8 @@ Result<StepDescription> describe_step(std::span<const ProfiledStep> steps) {
   }
   for (std::size_t i = 0; i < durations_ns.size(); ++i)
     description.tasks[i].duration_ns = std::llround(durations_ns[i]);
-  description.collective =
-      fit_part_cost(overlapped.empty() ? serial : overlapped, CollectiveGroup::world);
+  description.collective = fit_part_cost(overlapped.empty() ? serial : overlapped,
+                                         collectives_in(CollectiveGroup::world));
   if (placed_from) set_placed_times(steps, description);
   if (auto ok = validate(description); !ok) return failure(ok.error().in("profile"));
   return description;
@@ -424,11 +442,33 @@ StepDescription with_group_costs(StepDescription step, std::span<const ProfiledS
   std::vector<const ProfiledStep*> steps;
   for (const ProfiledStep& profiled : grouped) steps.push_back(&profiled);
   const auto cost_in = [&](CollectiveGroup group) -> std::optional<PartCost> {
-    if (parts_by_size(steps, group).empty()) return std::nullopt;
-    return fit_part_cost(steps, group);
+    if (parts_by_size(steps, collectives_in(group)).empty()) return std::nullopt;
+    return fit_part_cost(steps, collectives_in(group));
   };
   step.collective_inside = cost_in(CollectiveGroup::inside);
   step.collective_between = cost_in(CollectiveGroup::between);
+  return step;
+}
+
+StepDescription with_servers(StepDescription step, std::span<const ProfiledStep> served,
+                             std::int64_t servers) {
+  std::vector<const ProfiledStep*> steps;
+  for (const ProfiledStep& profiled : served) steps.push_back(&profiled);
+  const Counts counts = [](const ProfiledPart& part) { return is_served(part.kind); };
+  if (parts_by_size(steps, counts).empty()) return step;
+  const PartCost cost = fit_part_cost(steps, counts);
+  // While all ranks push to one server, each has the share 1 / ranks of the server's link.
+  const double rank_bytes_per_second =
+      cost.beta_ns_per_byte > 0 ? 1e9 / cost.beta_ns_per_byte : kMaxLinkBytesPerSecond;
+  const LinkSpec link{std::clamp(rank_bytes_per_second * static_cast<double>(step.ranks),
+                                 kMinLinkBytesPerSecond, kMaxLinkBytesPerSecond),
+                      0};
+  step.servers = StepServers{.servers = servers,
+                             .rank_link = link,
+                             .server_link = link,
+                             .colocated = false,
+                             .alpha_ns = cost.alpha_ns,
+                             .overhead_bytes = 0};
   return step;
 }
 

@@ -46,9 +46,10 @@ struct ProfiledTask {
 
 struct ProfiledPart {
   std::int64_t bytes = 0;
-  std::int64_t duration_ns = 0;  ///< time on its channel
-  CollectiveKind kind = CollectiveKind::all_reduce;
+  std::int64_t duration_ns = 0;                      ///< time on its channel
+  CollectiveKind kind = CollectiveKind::all_reduce;  ///< may be that of a record
   CollectiveGroup group = CollectiveGroup::world;
+  double share = 1;  ///< of the link, on average; other parts had the rest
 };
 
 /// A copy between the memories of a device and its host.
@@ -138,5 +139,16 @@ Result<StepDescription> with_piece_costs(StepDescription step, const ScheduleCon
 /// Returns `step` with the cost of a part in each group that the parts of `grouped` used: steps of
 /// the same job under other group_ranks. Fitted as in describe_step().
 StepDescription with_group_costs(StepDescription step, std::span<const ProfiledStep> grouped);
+
+/// Returns `step` with `servers` parameter servers and the links that the pushes and pulls of
+/// `served` show: steps of the same job. Without such parts it stays as it is.
+///
+/// A part's time on its channel is fitted as in describe_step(), both ways together. What does not
+/// depend on the bytes is StepServers::alpha_ns. What does is the rate of a rank's part while all
+/// ranks exchange theirs with the same server, and no other part of the rank goes that way. From
+/// that alone a slow link of a rank looks like a busy link of a server, so that all links are taken
+/// to be alike: as many times faster than that rate as there are ranks.
+StepDescription with_servers(StepDescription step, std::span<const ProfiledStep> served,
+                             std::int64_t servers);
 
 }  // namespace hocket

@@ -41,6 +41,7 @@ class StructureReader {
         step.refuse("a step with the tasks of \"tasks\" that are no copies");
     };
     reader.value("placed_from", refuse_other, kOptional);
+    reader.integer("servers", structure_.servers, 0, kMaxStepServers, 0);
   }
 
  private:
@@ -130,6 +131,7 @@ json to_json(const StepStructure& structure) {
   for (const StructureTask& task : structure.tasks) tasks.push_back(to_json(task));
   json document = {{"format", kFormat}, {"version", kVersion}, {"tasks", std::move(tasks)}};
   if (structure.placed_from) document["placed_from"] = hocket::to_json(*structure.placed_from);
+  if (structure.servers > 0) document["servers"] = structure.servers;
   return document;
 }
 

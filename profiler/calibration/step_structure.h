@@ -37,6 +37,8 @@ struct StepStructure {
   std::vector<StructureTask> tasks;
   /// The step, without times, whose tasks are those of `tasks` but the copies, in order.
   std::optional<StepDescription> placed_from = {};
+  /// Parameter servers of the job, whether the step used them or not.
+  std::int64_t servers = 0;
 
   bool operator==(const StepStructure&) const = default;
 };

@@ -154,7 +154,7 @@ class Assembly {
     std::vector<bool> seen(log_.submissions.size());
     for (const KeptEvent& kept : events_) {
       if (kept.submission == kUnknown) continue;
-      bytes[kept.submission] += kept.event->bytes;
+      if (ends_part(kept.event->collective)) bytes[kept.submission] += kept.event->bytes;
       seen[kept.submission] = true;
     }
     std::int64_t until_ns = lost_ns();
@@ -257,10 +257,11 @@ class Assembly {
   /// Builds the structure of the first window's step.
   StepStructure make_structure() const {
     StepStructure structure;
+    structure.servers = options_.servers;
     std::unordered_map<std::size_t, CollectiveKind> kinds;  // by submission
     for (const KeptEvent& kept : events_) {
       if (kept.event->kind == TraceKind::communication)
-        kinds[kept.submission] = kept.event->collective;
+        kinds[kept.submission] = task_kind(kept.event->collective);
     }
     for (std::size_t i = 0; i + 1 < starts_.size(); ++i) {
       const std::size_t first = first_submission(starts_[i].step);

@@ -53,6 +53,7 @@ struct ProfileSessionOptions {
   /// Divides `ranks`; tells which ranks are in the groups `inside` and `between`. 0: unknown; then
   /// the kind of their collectives is left out, since it is not known who took part.
   std::int64_t ranks_per_host = 0;
+  std::int64_t servers = 0;  ///< parameter servers of the job
   std::string host = {};
   std::string source = "host";  ///< as in RankTrace
   /// Maximum records kept in a span; further ones are dropped and counted.

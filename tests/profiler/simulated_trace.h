@@ -26,7 +26,7 @@ class SimulatedTrace final : public PlanObserver, public TraceSink {
   void record(const TraceEvent& event) override {
     TraceRecord record;
     record.kind = event.kind;
-    if (event.kind == TraceKind::communication) record.collective = CollectiveKind::all_reduce;
+    if (event.kind == TraceKind::communication) record.collective = event.collective;
     record.lane = event.lane;
     const auto next = static_cast<std::uint32_t>(trace.names.size());
     const auto [name, added] = name_of_.try_emplace(std::string(event.name), next);
@@ -79,6 +79,7 @@ inline SimulatedTrace simulated_trace(const StepDescription& step, SimulationOpt
   simulated.trace.rank = rank;
   simulated.trace.ranks = step.ranks;
   simulated.trace.source = "simulator";
+  if (step.servers) simulated.structure.servers = step.servers->servers;
   options.trace = &simulated;
   options.observer = &simulated;
   options.watched_rank = rank;

@@ -126,6 +126,23 @@ bool is_of_placement(std::string_view name) {
   return name == "offload_k" || name == "prefetch_layers";
 }
 
+bool is_of_servers(std::string_view name) {
+  return name == "communication" || name == "pull_credit_bytes";
+}
+
+/// Returns `step` with a cost of all-reduces, if it has servers and does not say what these cost:
+/// that of a ring over the ranks' links, a first guess that measurements correct.
+StepDescription with_guessed_collective(StepDescription step) {
+  if (has_collective_cost(step)) return step;
+  const auto ranks = static_cast<double>(step.ranks);
+  // A step of one rank still needs a cost to be known.
+  const double sent = std::max(2 * (ranks - 1) / ranks, 1.0);
+  step.collective = {.alpha_ns = step.servers->alpha_ns,
+                     .beta_ns_per_byte = sent * 1e9 / step.servers->rank_link.bytes_per_second,
+                     .latency_ns = 0};
+  return step;
+}
+
 std::int64_t integer(const ParameterValue& value, std::int64_t otherwise) {
   const auto* number = std::get_if<std::int64_t>(&value);
   return number ? *number : otherwise;
@@ -142,10 +159,13 @@ bool communicates(const StepDescription& step) {
 }  // namespace
 
 std::optional<StepModel> StepModel::make(const Space& space, std::optional<StepDescription> step) {
-  // Knobs of placement have an effect that is known where the step is placed.
+  // The effect of knobs of placement is known where the step is placed, that of knobs of servers
+  // where it has some.
   const bool is_placed = step && step->device_memory_bytes > 0;
+  const bool has_servers = step && step->servers;
   const bool knows_some = std::ranges::any_of(space.parameters(), [&](const Parameter& p) {
-    return is_known(p.name) || (is_placed && is_of_placement(p.name));
+    return is_known(p.name) || (is_placed && is_of_placement(p.name)) ||
+           (has_servers && is_of_servers(p.name));
   });
   if (!knows_some || (step && !is_placed && !communicates(*step))) return std::nullopt;
   if (step) return StepModel(std::move(*step), false);
@@ -168,7 +188,7 @@ std::vector<PossibleStep> StepModel::make_possible(const Space& space,
 }
 
 StepModel::StepModel(StepDescription step, bool nominal)
-    : step_(std::move(step)), nominal_(nominal) {
+    : step_(with_guessed_collective(std::move(step))), nominal_(nominal) {
   step_.jitter = {};
   const double uncertainty = nominal_ ? 1 : std::max(1.0, step_.quality.uncertainty);
   const Eigen::Index constants = nominal_ ? kNominalConstants : kConstants;
@@ -227,6 +247,10 @@ ScheduleConfig StepModel::config(const Params& params) const {
       config.comm_channels = static_cast<int>(std::clamp<std::int64_t>(integer(value, 1), 1, 16));
     if (name == "offload_k") config.offload_k = integer(value, config.offload_k);
     if (name == "prefetch_layers") config.prefetch_layers = integer(value, config.prefetch_layers);
+    if (name == "communication" && step_.servers &&
+        value == ParameterValue(std::string(to_string(Communication::parameter_server))))
+      config.communication = Communication::parameter_server;
+    if (name == "pull_credit_bytes") config.pull_credit_bytes = integer(value, 0);
     if (name == "order") {
       // The simulator models negotiated order for every order that starts the most urgent
       // collective first.
@@ -242,6 +266,9 @@ ScheduleConfig StepModel::config(const Params& params) const {
   };
   config.partition_bytes = in_range(config.partition_bytes, "partition_bytes");
   config.credit_bytes = in_range(config.credit_bytes, "credit_bytes");
+  config.pull_credit_bytes = in_range(config.pull_credit_bytes, "pull_credit_bytes");
+  // Candidates that differ only there are alike among the ranks.
+  if (config.communication == Communication::all_reduce) config.pull_credit_bytes = 0;
   config.offload_k = in_range(config.offload_k, "offload_k");
   config.prefetch_layers = in_range(config.prefetch_layers, "prefetch_layers");
   return config;
@@ -262,12 +289,20 @@ StepDescription StepModel::step_with(const Constants& constants) const {
   step.collective.alpha_ns *= std::exp(constants[kOverhead]);
   step.collective.beta_ns_per_byte *= std::exp(constants[kBandwidth]);
   step.collective.latency_ns *= std::exp(constants[kLatency]);
+  const auto scale_link = [&](LinkSpec& link) {
+    link.bytes_per_second *= std::exp(-constants[kBandwidth]);
+    link.latency_ns =
+        std::llround(static_cast<double>(link.latency_ns) * std::exp(constants[kLatency]));
+  };
   if (step.cluster) {
-    for (LinkSpec* link : {&step.cluster->host_link, &step.cluster->network_link}) {
-      link->bytes_per_second *= std::exp(-constants[kBandwidth]);
-      link->latency_ns =
-          std::llround(static_cast<double>(link->latency_ns) * std::exp(constants[kLatency]));
-    }
+    scale_link(step.cluster->host_link);
+    scale_link(step.cluster->network_link);
+  }
+  if (step.servers) {
+    scale_link(step.servers->rank_link);
+    scale_link(step.servers->server_link);
+    step.servers->alpha_ns *= std::exp(constants[kOverhead]);
+    step.servers->overhead_bytes *= std::exp(constants[kOverhead]);
   }
   step.channel_split = constants[kSplit];
   step.compute_slowdown =
@@ -300,8 +335,11 @@ double StepModel::Step::log_time_at_least(const ScheduleConfig& config) const {
   const PartCost& cost = step.collective;
   const double spread = 1 + step.channel_split * (config.comm_channels - 1);
   const auto communicate = [&](std::int64_t whole) {
-    // A cluster, or buckets, pieces and stages, divide collectives into other parts than these.
-    if (whole == 0 || step.cluster || is_partitioned(config)) return;
+    // A cluster, or buckets, pieces and stages, divide collectives into other parts than these, and
+    // servers take them over other links.
+    if (whole == 0 || step.cluster || is_partitioned(config) ||
+        config.communication == Communication::parameter_server)
+      return;
     const auto bytes = static_cast<double>(whole);
     const auto parts = static_cast<double>(part_count(whole, config.partition_bytes));
     const double sent_ns = cost.beta_ns_per_byte * bytes;

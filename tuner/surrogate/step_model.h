@@ -7,6 +7,9 @@
 // The step comes from a profile; without one there are several nominal steps, whose proportions are
 // open as well. A nominal step assumes only that gradients are cut, sent within a credit window and
 // awaited by the next forward pass. Its times are in units of the measured default.
+//
+// Whether sums go over parameter servers has an effect in a step that describes these; without,
+// the model predicts the same either way, and the surrogate learns the difference.
 
 #include <Eigen/Core>
 #include <optional>

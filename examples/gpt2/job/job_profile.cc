@@ -181,17 +181,17 @@ Result<std::optional<ProfileSpan>> agree_on_span(Collective& collective,
   return ProfileSpan{message["at"], message["iterations"], message["interleave"]};
 }
 
-JobProfile::JobProfile(Collective& collective, const Clock& clock, const Say& warn,
-                       DeviceRecorder* device)
-    : collective_(collective),
-      clock_(clock),
+JobProfile::JobProfile(const Training& training, const Say& warn)
+    : collective_(training.collective),
+      clock_(training.clock),
       warn_(warn),
-      session_({.clock = clock,
-                .rank = collective.rank(),
-                .ranks = collective.world_size(),
-                .ranks_per_host = collective.ranks_per_host(),
+      session_({.clock = training.clock,
+                .rank = training.collective.rank(),
+                .ranks = training.collective.world_size(),
+                .ranks_per_host = training.collective.ranks_per_host(),
+                .servers = training.servers,
                 .host = host_name(),
-                .device = device}) {
+                .device = training.recorder}) {
   both_.session = &session_;
 }
 

@@ -36,9 +36,8 @@ class JobProfile {
  public:
   using Say = std::function<void(const std::string&)>;
 
-  /// `device`, if not null, records this rank's device as well and must outlive this object.
-  JobProfile(Collective& collective, const Clock& clock, const Say& warn,
-             DeviceRecorder* device = nullptr);
+  /// Uses the training's collective, clock and recorder, which must outlive this object.
+  JobProfile(const Training& training, const Say& warn);
 
   /// Profiles `span`, counted in the training's steps, while `phase` runs, and adds itself as the
   /// phase's observer and in front of its trace sink. Call it before the phase runs.

@@ -187,8 +187,7 @@ Result<std::unique_ptr<JobProfile>> begin_profile(const JobOptions& options,
       agree_on_span(training.collective, asks ? span_to_profile(options) : std::nullopt);
   HOCKET_TRY(span);
   if (!*span && !takes_requests(options)) return nullptr;
-  auto profile =
-      std::make_unique<JobProfile>(training.collective, training.clock, warn, training.recorder);
+  auto profile = std::make_unique<JobProfile>(training, warn);
   if (*span) {
     profile->watch(phase, **span);
   } else {
@@ -326,7 +325,8 @@ Result<void> profile(const JobOptions& options, const RunReport& report, const T
                         ", sequence " + std::to_string(options.model.sequence) + ", " +
                         std::to_string(training.collective.world_size()) +
                         " ranks, link: " + report.topology.link;
-  description->servers = servers;
+  // Links that are emulated are known better than from the parts that crossed them.
+  if (servers) description->servers = servers;
   return write_step(*description, options.profile);
 }
 
@@ -464,7 +464,8 @@ Result<void> run(JobOptions options) {
                    .iterations = {}};
   const auto offload_k = parse_offload_k(options.offload_k);
   HOCKET_TRY(offload_k);
-  const int servers = (*platform)->servers();
+  // Servers do not take the collectives of a sharded optimizer.
+  const int servers = options.training.shard_optimizer ? 0 : (*platform)->servers();
   if (options.training.update_on_servers && servers == 0) {
     return invalid(
         "--update-on-servers: the job has no parameter servers; start it with hocket run "

@@ -184,15 +184,19 @@ Result<StepDescription> profile_step(const Training& training, const ScheduleCon
                                      std::int64_t steps) {
   if (training.memory) return profile_placed_step(training, config, steps);
   // Uses the unpartitioned configuration, since a partitioned step differs from the submitted one.
-  const ScheduleConfig whole = unpartitioned(config);
-  ScheduleConfig small_parts = whole, divided = whole, grouped = whole;
+  ScheduleConfig whole = unpartitioned(config);
+  whole.communication = Communication::all_reduce;
+  ScheduleConfig small_parts = whole, divided = whole, grouped = whole, served = whole;
   small_parts.partition_bytes = kSmallPartBytes;
+  served.communication = Communication::parameter_server;
+  ScheduleConfig small_served = served;
+  small_served.partition_bytes = kSmallPartBytes;
   divided.compute_parts = kProfiledPieces;
   const RankGrid grid = training.model.options().grid();
   grouped.group_ranks = grid.ranks_per_host;
   ScheduleConfig small_grouped = grouped;
   small_grouped.partition_bytes = kSmallPartBytes;
-  std::vector<ProfiledStep> profiled, profiled_in_pieces, profiled_in_groups;
+  std::vector<ProfiledStep> profiled, profiled_in_pieces, profiled_in_groups, profiled_over_servers;
   struct Kind {
     bool serial;
     const ScheduleConfig& config;
@@ -209,6 +213,11 @@ Result<StepDescription> profile_step(const Training& training, const ScheduleCon
     kinds.push_back({false, grouped, profiled_in_groups});
     kinds.push_back({false, small_grouped, profiled_in_groups});
   }
+  const bool has_servers = training.servers > 0;
+  if (has_servers) {
+    kinds.push_back({false, served, profiled_over_servers});
+    kinds.push_back({false, small_served, profiled_over_servers});
+  }
   const auto use_before = read_host_use();
   std::int64_t step = 0;
   for (std::int64_t i = 0; i < std::ssize(kinds); ++i) {
@@ -223,6 +232,8 @@ Result<StepDescription> profile_step(const Training& training, const ScheduleCon
     description->quality = quality_of(profiled, shares_between(*use_before, *use_after));
   if (description && has_groups)
     description = with_group_costs(std::move(*description), profiled_in_groups);
+  if (description && has_servers)
+    description = with_servers(std::move(*description), profiled_over_servers, training.servers);
   if (!description || !divides) return description;
   return with_piece_costs(std::move(*description), divided, profiled_in_pieces);
 }

@@ -19,7 +19,8 @@ namespace hocket {
 /// Trains steps 0 to `steps` and describes one of them. Trains serial steps, then overlapped ones
 /// with `config`, both with parts of two sizes and all on one channel; serial ones with divided
 /// computations, to measure the cost of a piece; and, where there are groups of ranks, overlapped
-/// ones in groups, again with parts of two sizes.
+/// ones in groups, again with parts of two sizes; and, where there are parameter servers,
+/// overlapped ones over these, likewise.
 Result<StepDescription> profile_step(const Training& training, const ScheduleConfig& config,
                                      std::int64_t steps);
 
@@ -36,8 +37,8 @@ inline constexpr std::int64_t kMinPlacedSteps = 6;
 /// model must be attached again afterwards.
 StepDescription described_step(const Training& training);
 
-/// Least number of steps: each of up to seven kinds needs one to warm up and one to measure.
-inline constexpr std::int64_t kMinProfiledSteps = 14;
+/// Least number of steps: each of up to nine kinds needs one to warm up and one to measure.
+inline constexpr std::int64_t kMinProfiledSteps = 18;
 
 /// Replaces the file `path`. Returns unavailable when it cannot be written.
 Result<void> write_step(const StepDescription& description, const std::string& path);

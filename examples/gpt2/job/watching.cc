@@ -92,8 +92,11 @@ Watch watch_daemon(const RunReport& report, const FetchedConfig& fetched, double
                      .explore = explore,
                      .can_run = std::move(can_run),
                      .step = step};
+  const bool has_servers =
+      job.can_run.start && job.can_run.start->at("communication").words.empty();
   for (const Knob& knob : schedule_knobs()) {
-    if (knob.searched) job.knobs.emplace_back(knob.name);
+    if (knob.searched || (has_servers && knob.name == "communication"))
+      job.knobs.emplace_back(knob.name);
   }
   std::string id = job.id;
   return Watch{id, open_daemon_link({.daemon = std::move(*daemon),

@@ -21,6 +21,26 @@ Result<TunedSpace> space_of(SpaceRequest request) {
   return tuned_space(request, clock);
 }
 
+TEST(TunedSpace, TheWayOfSumsIsSearchedOnlyWhereThereAreServers) {
+  const auto searches = [](std::vector<std::string> command,
+                           const std::optional<std::string>& addresses) {
+    SpaceRequest request{.params = {}, .defaults = {}, .constraints = {}, .command = command};
+    request.has_servers = has_servers(command, addresses);
+    return space_of(request).value().space.defaults().contains("communication");
+  };
+  using Words = std::vector<std::string>;
+  EXPECT_TRUE(searches({"build/bin/hocket", "run", "--ranks", "2", "--servers", "1", "--", "job"},
+                       std::nullopt));
+  EXPECT_TRUE(searches({"hocket", "run", "--servers=2", "--ranks=2", "--", "job"}, std::nullopt));
+  EXPECT_TRUE(searches({"mpirun", "-n", "2", "job"}, "10.0.0.5:7100"));
+  for (const Words& command :
+       {Words{"hocket", "run", "--ranks", "2", "--", "job"},
+        Words{"hocket", "run", "--servers", "0", "--", "job"},
+        Words{"hocket", "run", "--ranks", "2", "--", "job", "--servers", "2"},
+        Words{"run", "--servers", "2"}, Words{"job", "--servers", "2"}, Words{}})
+    EXPECT_FALSE(searches(command, "")) << testing::PrintToString(command);
+}
+
 TEST(TunedSpace, TakesEachDefaultFromWhereItIsKnown) {
   const TemporaryFolder folder;
   const std::string script = folder.write("train.py",

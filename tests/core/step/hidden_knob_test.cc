@@ -101,6 +101,20 @@ TEST(HiddenKnobs, AGraphNeedsAnOrderThatIsKnownBefore) {
   EXPECT_THAT(pairs(config), ElementsAre(Pair("step_issue", "order")));
 }
 
+TEST(HiddenKnobs, OnlySumsOverServersArePulled) {
+  ScheduleConfig config;
+  config.pull_credit_bytes = 8 << 20;
+  const auto found = hidden_knobs(config);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].knob, "pull_credit_bytes");
+  EXPECT_EQ(found[0].by, "communication");
+  config.communication = Communication::parameter_server;
+  EXPECT_TRUE(hidden_knobs(config).empty());
+  config.communication = Communication::all_reduce;
+  config.pull_credit_bytes = 0;
+  EXPECT_TRUE(hidden_knobs(config).empty());
+}
+
 TEST(HiddenKnobs, RegionsAreCheckedWithTheirOwnValues) {
   ScheduleConfig config;
   config.regions["a"].bucket_bytes = 8 * kMiB;

@@ -63,6 +63,22 @@ TEST(TracedConfig, CountsLanesAndTakesTheLargestPart) {
   EXPECT_TRUE(validate(traced_config(RankTrace{})));
 }
 
+TEST(TracedConfig, KnowsPushesAndPulls) {
+  RankTrace trace;
+  for (const std::int32_t lane : {0, 1, 2, 3}) {
+    TraceRecord record;
+    record.kind = TraceKind::communication;
+    record.collective = lane < 2 ? CollectiveKind::push : CollectiveKind::pull;
+    record.lane = lane;
+    record.bytes = 64 << 10;
+    trace.records.push_back(record);
+  }
+  const auto config = traced_config(trace);
+  EXPECT_EQ(config.communication, Communication::parameter_server);
+  EXPECT_EQ(config.comm_channels, 2);
+  EXPECT_TRUE(validate(config));
+}
+
 TEST(CalibrateProfile, SaysWhyItCannot) {
   ProfiledJob job;
   auto loaded = must(load_profile(job.add()));

@@ -167,6 +167,86 @@ TEST(Calibration, KnowsTheSlowRank) {
   EXPECT_NEAR(calibration->step.rank_compute_scale[1], 1.4, 0.01);
 }
 
+/// A step of ranks with servers; what a part costs is known only by what follows it.
+StepDescription random_served_step(std::uint64_t seed) {
+  StepDescription step = random_step(seed);
+  std::mt19937_64 random(~seed);
+  const auto below = [&](std::uint64_t n) { return static_cast<std::int64_t>(random() % n); };
+  step.collective = {};
+  step.ranks = 1 + below(6);
+  StepServers& servers = step.servers.emplace();
+  servers.servers = 1 + below(4);
+  const auto link = [&] {
+    return LinkSpec{static_cast<double>(1 + below(20)) * 2e8, below(40'000)};
+  };
+  servers.rank_link = link();
+  servers.server_link = link();
+  servers.alpha_ns = static_cast<double>(below(50'000));
+  servers.overhead_bytes = static_cast<double>(below(2000));
+  return step;
+}
+
+SimulationOptions served_with_parts(std::int64_t partition_bytes, int comm_channels = 1) {
+  SimulationOptions options = with_parts(partition_bytes);
+  options.config.communication = Communication::parameter_server;
+  options.config.comm_channels = comm_channels;
+  return options;
+}
+
+TEST(Calibration, PredictsSumsOverTheServersThatItSaw) {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    SCOPED_TRACE(seed);
+    const StepDescription step = random_served_step(seed);
+    const auto calibration = calibrate_one(simulated_trace(step, served_with_parts(1 << 17)));
+    ASSERT_TRUE(calibration) << calibration.error().message;
+    ASSERT_TRUE(calibration->step.servers);
+    EXPECT_EQ(calibration->step.servers->servers, step.servers->servers);
+    EXPECT_EQ(calibration->step.ranks, step.ranks);
+    for (const std::int64_t parts : {1 << 15, 1 << 17, 1 << 20}) {
+      const double truth = iteration_ns(step, served_with_parts(parts));
+      EXPECT_NEAR(iteration_ns(calibration->step, served_with_parts(parts)) / truth, 1, 0.03)
+          << parts;
+    }
+  }
+}
+
+TEST(Calibration, CountsPartsBesideOthersOnTheWayToServers) {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    SCOPED_TRACE(seed);
+    const StepDescription step = random_served_step(seed);
+    for (const int channels : {2, 4}) {
+      const auto options = served_with_parts(1 << 17, channels);
+      const auto calibration = calibrate_one(simulated_trace(step, options));
+      ASSERT_TRUE(calibration) << calibration.error().message;
+      const double ratio = iteration_ns(calibration->step, options) / iteration_ns(step, options);
+      EXPECT_NEAR(ratio, 1, 0.15) << channels;
+    }
+  }
+}
+
+TEST(Calibration, SaysWhatOfServersAProfileDidNotShow) {
+  const StepDescription step = random_served_step(1);
+  const auto notes_of = [](const SimulatedTrace& simulated) {
+    const auto calibration = calibrate_one(simulated).value();
+    std::string notes;
+    for (const std::string& note : calibration.notes) notes += note + "\n";
+    return notes;
+  };
+  auto served = simulated_trace(step, served_with_parts(1 << 17));
+  EXPECT_THAT(notes_of(served), HasSubstr("all_reduce cannot be predicted"));
+  const auto unknown = simulate(calibrate_one(served).value().step, with_parts(1 << 17));
+  ASSERT_FALSE(unknown);
+  EXPECT_THAT(unknown.error().message, HasSubstr("only says what sums over parameter servers"));
+  served.structure.servers = 0;
+  EXPECT_THAT(notes_of(served), HasSubstr("taken to be one"));
+
+  StepDescription both = step;
+  both.collective = {10'000, 1, 0};
+  const auto reduced = simulated_trace(both, with_parts(1 << 17));
+  EXPECT_THAT(notes_of(reduced), HasSubstr("nothing went over the job's parameter servers"));
+  EXPECT_FALSE(calibrate_one(reduced).value().step.servers);
+}
+
 TEST(Calibration, RefusesWhatItCannotUse) {
   const ClockFit fit;
   EXPECT_THAT(calibrate({}, {}, {}).error().message, HasSubstr("no traces"));

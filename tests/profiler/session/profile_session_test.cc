@@ -116,6 +116,39 @@ TEST(ProfileSession, KeepsWhatRanInTheStepsOfItsSpan) {
   EXPECT_GT(whole, 75);
 }
 
+TEST(ProfileSession, ASumThatIsPushedAndPulledIsOneAllReduceOfAJobWithServers) {
+  StepDescription step;
+  step.layers = {{"a", 1 << 20, 200'000, 300'000}, {"b", 3 << 18, 100'000, 200'000}};
+  step.ranks = 2;
+  const LinkSpec link{1e9, 5000};
+  step.servers = StepServers{.servers = 2, .rank_link = link, .server_link = link};
+  SimulationClock clock;
+  ProfileSession session(
+      {.clock = clock, .ranks = 2, .servers = 2, .host = "host", .source = "simulator"});
+  WatchedRun run(session);
+  ASSERT_TRUE(session.start({.first_step = 2, .steps = 3}));
+  const auto names = simulate(step, {.config = {.partition_bytes = 1 << 16,
+                                                .communication = Communication::parameter_server},
+                                     .iterations = 12,
+                                     .trace = &run,
+                                     .observer = &session,
+                                     .clock = &clock});
+  ASSERT_TRUE(names) << names.error().message;
+  const auto result = session.take();
+  ASSERT_TRUE(result);
+  StepStructure expected = structure_of(step);
+  expected.servers = 2;
+  EXPECT_TRUE(result->structure == expected) << to_json(result->structure).dump();
+  EXPECT_TRUE(step_structure_from_json(to_json(result->structure)).value() == expected);
+  EXPECT_EQ(windows_of(result->trace).size(), 3U);
+  std::map<CollectiveKind, std::int64_t> bytes;
+  for (const TraceRecord& record : result->trace.records)
+    if (record.kind == TraceKind::communication && record.step == 3)
+      bytes[record.collective.value()] += record.bytes;
+  EXPECT_EQ(bytes, (std::map<CollectiveKind, std::int64_t>{{CollectiveKind::push, 7 << 18},
+                                                           {CollectiveKind::pull, 7 << 18}}));
+}
+
 TEST(ProfileSession, WantsTheTasksOfItsSpanAlone) {
   SimulatedRun job(1);
   const auto wanted = [&](std::int64_t end) {

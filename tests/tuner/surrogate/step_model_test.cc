@@ -176,6 +176,81 @@ TEST(StepModel, KnowsTheKnobsOfPlacementWhereTheStepIsPlaced) {
   EXPECT_EQ(config.prefetch_layers, 2);
 }
 
+Space knobs_of_servers() {
+  return Space::make({{"communication", Choices{{"all_reduce", "parameter_server"}},
+                       std::string("all_reduce")},
+                      bytes("pull_credit_bytes", 1 << 20)})
+      .value();
+}
+
+StepDescription random_served_step(std::mt19937_64& random) {
+  StepDescription step = random_step(random);
+  step.collective.beta_ns_per_byte += 0.5;
+  step.ranks = static_cast<std::int64_t>(1 + random() % 4);
+  const LinkSpec link{1e8 * static_cast<double>(1 + random() % 20), 10'000};
+  step.servers = StepServers{.servers = static_cast<std::int64_t>(1 + random() % 3),
+                             .rank_link = link,
+                             .server_link = link,
+                             .colocated = false,
+                             .alpha_ns = 20'000,
+                             .overhead_bytes = 500};
+  return step;
+}
+
+Params way(const char* communication, std::int64_t pull_credit_bytes) {
+  return {{"communication", std::string(communication)},
+          {"pull_credit_bytes", pull_credit_bytes},
+          {"partition_bytes", std::int64_t{1 << 20}},
+          {"order", std::string("negotiated")}};
+}
+
+TEST(StepModel, PredictsBothWaysOfAStepWithServers) {
+  EXPECT_FALSE(StepModel::make(knobs_of_servers(), std::nullopt));
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    const StepDescription step = random_served_step(random);
+    const auto model = StepModel::make(knobs_of_servers(), step).value();
+    // As the step is described, but for slow-downs that a profile may have missed.
+    StepModel::Constants exact = model.expected();
+    exact[exact.size() - 2] = exact[exact.size() - 4] = 0;
+    const auto described = model.with(exact);
+    for (const char* communication : {"all_reduce", "parameter_server"}) {
+      const auto config = model.config(way(communication, 1 << 20));
+      EXPECT_EQ(to_string(config.communication), communication);
+      const double truth =
+          std::log(static_cast<double>(simulate(step, {.config = config}).value().iteration_ns));
+      EXPECT_NEAR(described.log_time(config), truth, 0.05) << communication;
+      EXPECT_LE(described.log_time_at_least(config), described.log_time(config) + 5e-3);
+    }
+  }
+}
+
+TEST(StepModel, TheWindowOfPullsIsNothingToAllReducesNorServersToAStepWithoutAny) {
+  std::mt19937_64 random(1);
+  const StepDescription step = random_served_step(random);
+  const auto model = StepModel::make(knobs_of_servers(), step).value();
+  EXPECT_EQ(model.config(way("all_reduce", 1 << 16)), model.config(way("all_reduce", 1 << 24)));
+  EXPECT_NE(model.config(way("parameter_server", 1 << 16)),
+            model.config(way("parameter_server", 1 << 24)));
+  StepDescription without = step;
+  without.servers.reset();
+  EXPECT_EQ(StepModel::make(knobs(), without)->config(way("parameter_server", 1 << 16)),
+            model.config(way("all_reduce", 1 << 16)));
+}
+
+TEST(StepModel, GuessesWhatAllReducesCostWhereOnlyServersWereMeasured) {
+  std::mt19937_64 random(2);
+  StepDescription step = random_served_step(random);
+  step.collective = {};
+  const auto model = StepModel::make(knobs_of_servers(), step).value();
+  const auto described = model.with(model.expected());
+  const double by_all_reduce = described.log_time(model.config(way("all_reduce", 1 << 20))),
+               by_servers = described.log_time(model.config(way("parameter_server", 1 << 20)));
+  EXPECT_NEAR(by_all_reduce, by_servers, std::log(4.0));
+  EXPECT_LT(by_all_reduce, std::log(1e10)) << "not simulated";
+}
+
 TEST(StepModel, AdmitsOnlyConstantsThatMeanSomething) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);

@@ -77,6 +77,19 @@ TEST(LiveSearch, OnlyValuesThatTheJobCanRunAreSearched) {
   EXPECT_EQ(std::get<Levels>(domain_of(must(live_definition(job)))).values.size(), 2U);
 }
 
+TEST(LiveSearch, TheWayOfSumsIsSearchedOnlyInAJobThatCanChangeIt) {
+  auto job = job_with({"communication", "streams"});
+  const auto searches = [&] {
+    return must(live_definition(job)).space.defaults().contains("communication");
+  };
+  ValuesByKnob running = {{"communication", {}}, {"streams", {}}};
+  job.can_run.running = running;
+  EXPECT_TRUE(searches());
+  running["communication"].words = {"all_reduce"};
+  job.can_run.running = running;
+  EXPECT_FALSE(searches());
+}
+
 TEST(LiveSearch, KnobsThatTheJobDeclaresAreSearchedOverTheirRange) {
   auto job = job_with({"job.bucket_bytes", "job.depth", "job.reshard"});
   job.workload.knobs = {{.name = "bucket_bytes",
