@@ -23,7 +23,7 @@ using testing::HasSubstr;
 
 const std::vector<std::string> kOffloadedArguments = {
     "--layers", "2",  "--d-model",       "64", "--sequence", "32", "--batch", "2",
-    "--steps",  "14", "--micro-batches", "2",  "--json"};
+    "--steps",  "18", "--micro-batches", "2",  "--json"};
 
 std::vector<std::string> with(std::vector<std::string> arguments,
                               const std::vector<std::string>& more) {

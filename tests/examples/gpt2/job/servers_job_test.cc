@@ -22,7 +22,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::vector<std::string> kServedModel{"--steps", "14", "--layers",   "2",  "--d-model", "64",
+const std::vector<std::string> kServedModel{"--steps", "18", "--layers",   "2",  "--d-model", "64",
                                             "--batch", "2",  "--sequence", "32", "--json"};
 
 ProcessResult run_served(const std::string& ranks, const std::string& servers,
@@ -122,7 +122,7 @@ TEST(Gpt2ServersJob, WhatServersCannotDoIsRefusedByName) {
   EXPECT_THAT(without.stderr_text, HasSubstr("the job can start with all_reduce"));
   const auto sharded = run_served("2", "1", config, {"--shard-optimizer"});
   EXPECT_FALSE(sharded.succeeded());
-  EXPECT_THAT(sharded.stderr_text, HasSubstr("reduce-scatter collectives"));
+  EXPECT_THAT(sharded.stderr_text, HasSubstr("the job can start with all_reduce"));
 }
 
 TEST(Gpt2ServersJob, EmulatedLinksChangeNothingButTimeAndTheLinksName) {
