@@ -7,10 +7,10 @@
 #include <charconv>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <system_error>
+
+#include "core/base/json.h"
 
 namespace hocket {
 namespace {
@@ -24,9 +24,9 @@ bool take_number(std::string_view& text, std::int64_t& number) {
   return true;
 }
 
+/// Returns nothing for a thread that has ended meanwhile.
 std::string text_of(const std::filesystem::path& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
+  return read_file(path).value_or("");
 }
 
 double share(std::int64_t part, double whole) {

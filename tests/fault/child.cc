@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "core/base/check.h"
+#include "core/base/json.h"
 
 namespace hocket {
 namespace {
@@ -132,8 +133,7 @@ std::optional<int> Child::wait(std::chrono::milliseconds limit) {
 }
 
 char process_state(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = read_file("/proc/" + std::to_string(pid) + "/stat").value_or("");
   const auto name_end = text.rfind(") ");
   return name_end == std::string::npos ? '\0' : text[name_end + 2];
 }

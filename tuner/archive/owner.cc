@@ -8,6 +8,8 @@
 #include <sstream>
 #include <vector>
 
+#include "core/base/json.h"
+
 namespace hocket {
 namespace {
 
@@ -27,8 +29,8 @@ std::string boot_id() {
 /// Reads fields 3 and 22 of /proc/PID/stat (proc(5)); field 2, in parentheses, may contain
 /// anything.
 std::optional<std::string> live_start_time(const std::string& pid) {
-  std::ifstream file("/proc/" + pid + "/stat");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  // A process may end while its file is read.
+  const std::string text = read_file("/proc/" + pid + "/stat").value_or("");
   const auto name_end = text.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream rest(text.substr(name_end + 1));

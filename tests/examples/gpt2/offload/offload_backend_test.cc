@@ -39,7 +39,7 @@ struct OffloadedBuffers {
         {{3}, 512, home}, {{4}, 0, Site::device}, {{5}, 1024, Site::device}}));
   }
 
-  SleptClock clock;
+  SleptClock clock{1000};
   std::unique_ptr<OffloadBackend> backend;
   Buffer parameters, gradients, activation;
   std::vector<float> values;
