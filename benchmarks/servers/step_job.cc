@@ -1,6 +1,7 @@
 // Runs a step description as a real job: sums go over real parameter servers or all-reduces (Gloo),
-// as the configuration in HOCKET_CONFIG says, and a computation only waits on the clock for as long
-// as the description says. So a few cores are enough for the steps of large models.
+// as the configuration in HOCKET_CONFIG says (by default all-reduces), and a computation only waits
+// on the clock for as long as the description says. So a few cores are enough for the steps of
+// large models.
 //
 //   build/release/bin/hocket run --ranks 2 --servers 2 -- build/release/bin/step_job
 //       examples/steps/vgg16.json --bytes-scale 0.05 --time-scale 0.05 --steps 8
@@ -210,7 +211,8 @@ Result<void> run(const Options& options) {
     if (file.flush()) return {};
     return failure(ErrorCode::unavailable, "cannot write " + options.describe);
   }
-  const auto config = parse_schedule_config(process_environment("HOCKET_CONFIG").value_or("{}"));
+  const auto text = process_environment("HOCKET_CONFIG");
+  const auto config = text ? parse_schedule_config(*text) : Result<ScheduleConfig>();
   if (!config) return failure(config.error().in("HOCKET_CONFIG"));
   const auto ranks = read_rank_environment();
   HOCKET_TRY(ranks);

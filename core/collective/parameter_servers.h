@@ -25,8 +25,8 @@ struct ServedPart {
   bool operator==(const ServedPart&) const = default;
 };
 
-/// What a server makes of the sum of a part: the step of an optimiser on some parameters, whose
-/// state it keeps from one update to the next.
+/// The step of an optimiser that a server makes of the sum of a part. The server keeps the
+/// optimiser's state from one update to the next.
 struct PartUpdate {
   /// Number of the parameters among those that the servers update. The same parameters have the
   /// same offsets at the same server in each update, though they may be cut into other parts.

@@ -64,7 +64,7 @@ struct PartWork {
   /// The part for a parameter server, where the sum goes over those: values are pushed, or pulled
   /// into `collective.values`.
   ServedPart served = {};
-  /// What the server makes of the sum: a step on the parameters of this number; null: the sum.
+  /// The server makes this step of the sum, for the parameters of this number; null: it only sums.
   std::uint32_t tensor = 0;
   const OptimizerStep* optimizer = nullptr;
   /// Accesses of the collective, of which every part is a piece; empty unless the executor issues

@@ -44,7 +44,7 @@ struct TaskSubmission {
   /// Size of the collective or copy; 0 for other tasks.
   std::int64_t bytes = 0;
   std::unique_ptr<const SpecialCollective> special = {};
-  /// What servers make of the sum, or null.
+  /// Servers make this step of the sum; null: they only sum.
   const OptimizerStep* optimizer = nullptr;
   TaskBody body = {};
   /// Called by `body`, if the computation can be divided.
@@ -67,7 +67,7 @@ struct alignas(64) Payload {
   /// Accesses of a task that was submitted by itself, for executors that issue ahead.
   std::vector<Access> accesses = {};
   std::unique_ptr<const SpecialCollective> special = {};
-  /// What servers make of the sum, or null.
+  /// Servers make this step of the sum; null: they only sum.
   const OptimizerStep* optimizer = nullptr;
 };
 

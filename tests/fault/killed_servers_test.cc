@@ -27,7 +27,7 @@ using testing::HasSubstr;
 /// By which every process has ended.
 constexpr auto kServersLimit = std::chrono::minutes(1);
 
-/// What a test kills, drawn from its seed.
+/// A random job, and the process of it that a test kills.
 struct Kill {
   explicit Kill(std::uint64_t seed) {
     std::mt19937_64 random(seed);

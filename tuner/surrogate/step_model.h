@@ -8,7 +8,7 @@
 // open as well. A nominal step assumes only that gradients are cut, sent within a credit window and
 // awaited by the next forward pass. Its times are in units of the measured default.
 //
-// Whether sums go over parameter servers has an effect in a step that describes these; without,
+// A step that describes parameter servers predicts sums over these as well. Without a description
 // the model predicts the same either way, and the surrogate learns the difference.
 
 #include <Eigen/Core>

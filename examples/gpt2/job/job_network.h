@@ -1,7 +1,7 @@
 #pragma once
 
-// How the ranks of the job are connected: their collectives and the job's parameter servers, both
-// over emulated links if the options ask for that. One thread uses it.
+// Connects the ranks of the job: by collectives and to the job's parameter servers, both over
+// emulated links if the options ask for that. One thread uses it.
 
 #include <memory>
 #include <optional>

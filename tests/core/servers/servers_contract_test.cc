@@ -1,5 +1,5 @@
-// What core/collective/parameter_servers.h promises, of servers in memory, over emulated links and
-// over TCP.
+// Tests the contract of core/collective/parameter_servers.h with servers in memory, over emulated
+// links and over TCP.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
