@@ -53,6 +53,9 @@ struct TraceEvent {
 enum class TraceDetail : std::uint8_t {
   /// When the step begins.
   steps,
+  /// Which tasks ran, for a sink that has their times from elsewhere: a task of a stream has no
+  /// length, and the time at which the executor saw that it had run. Others have their times.
+  order,
   /// When each task and each part ran.
   tasks,
 };
@@ -64,10 +67,11 @@ class TraceSink {
   virtual void record(const TraceEvent& event) = 0;
 
   /// Returns what the sink wants of a step. An executor whose times cost something asks when it
-  /// issues a task. Instead of tasks of which no times are wanted it records one event of the step,
-  /// named "step", of kWholeStep, without length, at the begin of the first task it issued. Other
-  /// executors record every task. The answer may change at any time; a step may therefore have both
-  /// kinds of events. Any thread; must not take long.
+  /// issues a task. Where times of tasks are not wanted it records one event of the step, named
+  /// "step", of kWholeStep, without length, at the begin of the first task it issued; with
+  /// TraceDetail::steps instead of the tasks. Other executors time every task. The answer may
+  /// change at any time; a step may therefore have both kinds of events. Any thread; must not take
+  /// long.
   virtual TraceDetail detail(std::int64_t step) const {
     static_cast<void>(step);
     return TraceDetail::tasks;

@@ -114,6 +114,11 @@ class DeviceMerge {
 
   void keep_computation(TraceRecord record) {
     if (recorded_.contains(key_of(record)) || (has_work_ && !has_marks_)) return;
+    // Told after its kernel had ended, before the first window (TraceDetail::order).
+    const bool has_length = record.begin_ns < record.end_ns;
+    if (!has_length && std::ranges::find(host_.step_starts, record.step, &StepStart::step) ==
+                           host_.step_starts.end())
+      return;
     record.lane += device_lanes_;
     merged_.push_back(record);
   }

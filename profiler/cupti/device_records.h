@@ -3,7 +3,8 @@
 // Merges what CUPTI recorded of a device into the host's profile of the same steps. Pure.
 //
 // - Kernels, copies and fills replace the host's record of their task and take its ready_ns. A task
-//   without work on the device keeps the host's record, on a lane of its own.
+//   without work on the device keeps the host's record, on a lane of its own; without length if the
+//   host told only the order (TraceDetail::order).
 // - If CUPTI tied no records to tasks, as at L0, all computation of the host is removed, and no
 //   task has times.
 // - Communication remains the host's, which knows its bytes and its order on all ranks. The kernels

@@ -46,6 +46,6 @@ std::vector<Iteration> measure_iterations(const std::vector<TraceEvent>& events,
 /// the first steps after `warmup`, and of two steps in each kSampledEvery, so that some iterations
 /// have all their times and most cost nothing. Pure.
 TraceDetail sampled_detail(std::int64_t step, std::int64_t warmup);
-inline constexpr std::int64_t kSampledEvery = 16;
+inline constexpr std::int64_t kSampledEvery = 64;
 
 }  // namespace hocket

@@ -215,6 +215,11 @@ class Assembly {
     std::unordered_map<std::string_view, std::uint32_t> names;
     for (const KeptEvent& kept : events_) {
       const TraceEvent& event = *kept.event;
+      const std::size_t first =
+          kept.submission == kUnknown ? kUnknown : first_submission(event.step);
+      const auto task = static_cast<std::int64_t>(kept.submission - first);
+      // Also of what lies outside: where the device has the times, it may lie inside.
+      if (first != kUnknown) result.tasks.push_back({event.task, event.step, task});
       if (!is_inside(event)) continue;
       const auto [name, added] =
           names.try_emplace(event.name, static_cast<std::uint32_t>(trace.names.size()));
@@ -236,11 +241,7 @@ class Assembly {
       if (kept.submission != kUnknown) {
         record.submitted_ns = log_.submissions[kept.submission].submitted_ns;
         record.ready_ns = ready_ns_[kept.submission];
-        const std::size_t first = first_submission(event.step);
-        if (first != kUnknown) {
-          record.task = static_cast<std::int64_t>(kept.submission - first);
-          result.tasks.push_back({event.task, event.step, record.task});
-        }
+        if (first != kUnknown) record.task = task;
       }
       trace.records.push_back(record);
     }

@@ -159,7 +159,9 @@ TraceDetail ProfileSession::Recorder::detail(std::int64_t step) const {
   const SpanSteps steps({.first_step = span_.first_step.load(std::memory_order_relaxed),
                          .steps = span_.steps.load(std::memory_order_relaxed),
                          .interleave = span_.interleave.load(std::memory_order_relaxed)});
-  return steps.times_tasks_of(step) ? TraceDetail::tasks : TraceDetail::steps;
+  if (!steps.times_tasks_of(step)) return TraceDetail::steps;
+  // The device's recorder has the times.
+  return options_.device ? TraceDetail::order : TraceDetail::tasks;
 }
 
 void ProfileSession::Recorder::keep(SpanLog& log, EventPool::Cursor& cursor,

@@ -68,7 +68,13 @@ Result<void> PlacedMemory::clear() {
 Result<void> PlacedMemory::place(std::span<const DataAddress> data) {
   HOCKET_TRY(driver_.use_device());
   HOCKET_TRY(copy_homes(true));
-  for (const DataAddress& each : data) known(each.data).address = each;
+  for (const DataAddress& each : data) {
+    if (!has(each.data)) {
+      HOCKET_CHECK(each.address_bytes == kNotOnDevice, "what is placed on the device was added");
+      continue;
+    }
+    items_[each.data.index].address = each;
+  }
   return copy_homes(false);
 }
 

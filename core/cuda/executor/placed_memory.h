@@ -27,7 +27,7 @@ class PlacedMemory final : public OffloadMemory {
   PlacedMemory& operator=(const PlacedMemory&) = delete;
 
   /// Adds a data item. `host` is pinned memory of its size, which outlives this; null for data
-  /// that are never on the host.
+  /// that are never on the host. Data that no task accesses need not be added.
   void add(DataId data, void* host, std::size_t bytes);
   /// Moves all values to the host and forgets the data, so that others can take their numbers.
   Result<void> clear();

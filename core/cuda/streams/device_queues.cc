@@ -9,16 +9,18 @@
 
 namespace hocket {
 
-DeviceQueues::DeviceQueues(DeviceDriver& driver, const Lanes& lanes, TraceSink* trace)
+DeviceQueues::DeviceQueues(DeviceDriver& driver, const Lanes& lanes, TraceSink* trace,
+                           const Clock& clock)
     : driver_(driver),
       mapping_(lanes.streams, lanes.channels, lanes.is_placed),
       trace_(trace),
+      clock_(clock),
       untimed_(driver, EventTiming::none),
       timed_(driver, EventTiming::timed) {}
 
 Result<std::unique_ptr<DeviceQueues>> DeviceQueues::open(DeviceDriver& driver, const Lanes& lanes,
                                                          TraceSink* trace, const Clock& clock) {
-  std::unique_ptr<DeviceQueues> queues(new DeviceQueues(driver, lanes, trace));
+  std::unique_ptr<DeviceQueues> queues(new DeviceQueues(driver, lanes, trace, clock));
   for (std::uint32_t i = 0; i < queues->mapping_.streams(); ++i) {
     const bool computes = i < queues->mapping_.compute_streams();
     const auto stream =
@@ -47,14 +49,20 @@ DeviceQueues::~DeviceQueues() {
   if (timeline_) timeline_->end();
 }
 
-DeviceQueues::Timing DeviceQueues::timing_of(const DeviceWork* work) {
-  if (!trace_ || !work) return Timing::none;
-  const std::int64_t step = work->traced.step;
-  const bool begins_step = step > newest_step_;
-  if (begins_step) newest_step_ = step;
-  if (work->traced.task == kWholeStep || trace_->detail(step) == TraceDetail::tasks)
-    return Timing::task;
-  return begins_step ? Timing::step : Timing::none;
+void DeviceQueues::decide_timing(const DeviceWork* work, Queue& queue) {
+  queue.timing = Timing::none;
+  queue.is_told = false;
+  if (!trace_ || !work) return;
+  const TraceEvent& traced = work->traced;
+  const bool begins_step = traced.step > newest_step_;
+  if (begins_step) newest_step_ = traced.step;
+  const TraceDetail detail = trace_->detail(traced.step);
+  const bool is_of_a_stream = traced.kind == TraceKind::compute &&
+                              traced.lane < static_cast<int>(mapping_.compute_streams());
+  queue.is_told = detail == TraceDetail::order && is_of_a_stream && traced.task != kWholeStep;
+  const bool is_timed = traced.task == kWholeStep || detail == TraceDetail::tasks ||
+                        (detail == TraceDetail::order && !is_of_a_stream);
+  queue.timing = is_timed ? Timing::task : begins_step ? Timing::step : Timing::none;
 }
 
 Result<DeviceStream> DeviceQueues::begin(const StreamPlacement& placement, const DeviceWork* work) {
@@ -67,7 +75,7 @@ Result<DeviceStream> DeviceQueues::begin(const StreamPlacement& placement, const
     const Entry& entry = before.entries[wait.number - before.first_number];
     HOCKET_TRY(driver_.wait(queue.stream, entry.end));
   }
-  queue.timing = timing_of(work);
+  decide_timing(work, queue);
   if (queue.timing != Timing::none) {
     const auto begun = record(timed_, queue.stream);
     HOCKET_TRY(begun);
@@ -96,9 +104,10 @@ Result<void> DeviceQueues::end(StreamPosition position, const DeviceWork* work) 
   entry.end = *event;
   entry.begin = std::exchange(queue.begun, {});
   entry.timing = std::exchange(queue.timing, Timing::none);
+  entry.is_told = std::exchange(queue.is_told, false);
   entry.has_work = work != nullptr;
   if (work) entry.completed = work->completed;
-  if (entry.timing != Timing::none) entry.traced = work->traced;
+  if (entry.timing != Timing::none || entry.is_told) entry.traced = work->traced;
   ++in_flight_;
   return {};
 }
@@ -120,6 +129,11 @@ Result<std::size_t> DeviceQueues::count_run(const Queue& queue) {
 }
 
 Result<void> DeviceQueues::put_away(const Entry& entry) {
+  if (entry.is_told) {
+    TraceEvent told = entry.traced;
+    told.begin_ns = told.end_ns = clock_.now_ns();
+    trace_->record(told);
+  }
   if (entry.timing == Timing::none) {
     untimed_.give_back(entry.end);
     return {};

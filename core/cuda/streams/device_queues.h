@@ -9,10 +9,10 @@
 // have run; a stream without progress costs one query.
 //
 // Only what the trace wants is timed (TraceSink::detail()), since that costs an event and two
-// queries a task. A task begins when the device reaches it: when everything before it in its stream
-// has ended, and everything that the stream waits for. That takes an event of its own. The end of
-// the task before would count as the task's own the time in which its stream waited, or was empty
-// because the host was late.
+// queries a task, and the device's time to write the two times. A task begins when the device
+// reaches it: when everything before it in its stream has ended, and everything that the stream
+// waits for. That takes an event of its own. The end of the task before would count as the task's
+// own the time in which its stream waited, or was empty because the host was late.
 
 #include <cstdint>
 #include <memory>
@@ -65,8 +65,9 @@ class DeviceQueues final : public StreamQueues {
     DeviceEvent begin;  ///< null without timing
     Timing timing = Timing::none;
     bool has_work = false;
+    bool is_told = false;  ///< recorded without times of the device (TraceDetail::order)
     CompletedWork completed;
-    TraceEvent traced;  ///< only with timing
+    TraceEvent traced;  ///< only with timing, or if it is told
   };
   struct Queue {
     DeviceStream stream;
@@ -75,10 +76,12 @@ class DeviceQueues final : public StreamQueues {
     // Begin event and timing of the task for which begin() was called and end() was not:
     DeviceEvent begun;
     Timing timing = Timing::none;
+    bool is_told = false;
   };
 
-  DeviceQueues(DeviceDriver& driver, const Lanes& lanes, TraceSink* trace);
-  Timing timing_of(const DeviceWork* work);
+  DeviceQueues(DeviceDriver& driver, const Lanes& lanes, TraceSink* trace, const Clock& clock);
+  /// Decides for the task that `queue` is about to take.
+  void decide_timing(const DeviceWork* work, Queue& queue);
   /// Events of timed tasks' ends, and all begins, are timed.
   DeviceEventPool& ends_of(Timing timing) { return timing == Timing::task ? timed_ : untimed_; }
   Result<DeviceEvent> record(DeviceEventPool& events, DeviceStream stream);
@@ -90,6 +93,7 @@ class DeviceQueues final : public StreamQueues {
   DeviceDriver& driver_;
   StreamMapping mapping_;
   TraceSink* const trace_;
+  const Clock& clock_;
   DeviceEventPool untimed_, timed_;
   std::optional<DeviceTimeline> timeline_;  // only with a trace
   std::int64_t newest_step_ = -1;           // whose begin is timed

@@ -18,9 +18,10 @@
 namespace hocket {
 namespace {
 
-/// Oldest supported version: older ones compute wrong gradients unless the sequence is a multiple
-/// of 128 long.
-constexpr std::size_t kOldestVersion = 91600;
+constexpr std::size_t kOldestVersion = 91400;
+/// Older ones compute wrong gradients unless the sequence is a multiple of kOldBlock long.
+constexpr std::size_t kOldestOfAnyLength = 91600;
+constexpr int kOldBlock = 128;
 
 /// Alignment of the workspace's parts.
 constexpr std::size_t kPartBytes = 256;
@@ -96,6 +97,15 @@ class CudnnAttention final : public FusedAttention {
     if (shape.sequence == 1) {
       return failure(ErrorCode::unavailable,
                      "fused attention over one position: cuDNN does not support it");
+    }
+    if (const std::size_t version = cudnn().get_version();
+        version < kOldestOfAnyLength && shape.sequence % kOldBlock != 0) {
+      return failure(ErrorCode::unavailable,
+                     "fused attention over " + std::to_string(shape.sequence) +
+                         " positions: cuDNN's version is " + std::to_string(version) +
+                         ", but must be at least " + std::to_string(kOldestOfAnyLength) +
+                         " for sequences that are no multiple of " + std::to_string(kOldBlock) +
+                         " long; update it");
     }
     if (auto ok = driver_.use_device(); !ok) return ok;
     auto plans = make_plans(shape, {.handle = handle_});

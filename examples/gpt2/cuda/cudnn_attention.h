@@ -1,6 +1,6 @@
 #pragma once
 
-// Attention by cuDNN's fused kernels, through its graph API (9.16 or newer). One thread at a time.
+// Attention by cuDNN's fused kernels, through its graph API (9.14 or newer). One thread at a time.
 
 #include <memory>
 

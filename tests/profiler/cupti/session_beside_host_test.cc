@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "core/sim/simulator.h"
+#include "core/trace/task_marker.h"
 #include "profiler/cupti/cupti_session.h"
 #include "tests/core/sim/random_steps.h"
 #include "tests/profiler/cupti/fake_cupti.h"
@@ -23,7 +24,8 @@ namespace {
 using testing::IsEmpty;
 using testing::Not;
 
-/// Launches a marked kernel for each task and part, then passes the event to the host's session.
+/// Launches a marked kernel for each task and part, then passes the event to the host's session, of
+/// computations as an executor that tells their order alone.
 class LaunchedRun final : public TraceSink {
  public:
   LaunchedRun(FakeCupti& cupti, TaskMarker* marker, TraceSink& next)
@@ -40,10 +42,16 @@ class LaunchedRun final : public TraceSink {
                     static_cast<std::uint32_t>(event.lane) + (is_part ? 100 : 7), event.begin_ns,
                     event.begin_ns, event.end_ns);
     }
-    next_.record(event);
+    if (!tells_order || is_part) return next_.record(event);
+    next_.record({TraceKind::compute, event.lane, "step", event.step, event.begin_ns,
+                  event.begin_ns, 0, kWholeStep});
+    TraceEvent told = event;
+    told.begin_ns = event.end_ns;
+    next_.record(told);
   }
 
   TraceRecorder recorder;
+  bool tells_order = false;
 
  private:
   FakeCupti& cupti_;
@@ -121,6 +129,7 @@ TEST(CuptiBesideHost, FindsTheKernelsOfEachTask) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     DeviceRun job(seed, CuptiLevel::l1);
+    job.run->tells_order = seed % 2 == 1;
     const auto first = static_cast<std::int64_t>(seed % 5);
     ASSERT_TRUE(job.session->start({.first_step = first, .steps = 3}));
     const Simulation names = job.simulate_steps(14);
@@ -213,6 +222,7 @@ TEST(CuptiBesideHost, StopsWithWhatThereIs) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     DeviceRun job(seed, CuptiLevel::l1);
+    job.run->tells_order = seed % 2 == 1;
     ASSERT_TRUE(job.session->start({.first_step = 3, .steps = 100}));
     const Simulation names = job.simulate_steps(9);
     job.session->stop();

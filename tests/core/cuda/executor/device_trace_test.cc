@@ -74,16 +74,18 @@ TEST(DeviceTrace, TracesWhatRanWhenTheDeviceRanIt) {
   }
 }
 
-/// Wants the tasks of steps [from, end) alone.
+/// Wants `detail` of steps [from, end) alone.
 class SomeSteps final : public KeptTimes {
  public:
-  SomeSteps(std::int64_t from, std::int64_t end) : from_(from), end_(end) {}
+  SomeSteps(std::int64_t from, std::int64_t end, TraceDetail detail = TraceDetail::tasks)
+      : from_(from), end_(end), detail_(detail) {}
   TraceDetail detail(std::int64_t step) const override {
-    return step >= from_ && step < end_ ? TraceDetail::tasks : TraceDetail::steps;
+    return step >= from_ && step < end_ ? detail_ : TraceDetail::steps;
   }
 
  private:
   const std::int64_t from_, end_;
+  const TraceDetail detail_;
 };
 
 /// Runs six steps of three kernels and a sum each.
@@ -128,6 +130,32 @@ TEST(DeviceTrace, TimesOnlyTheTasksThatAreWanted) {
     EXPECT_EQ(events[0].name, "step");
     EXPECT_EQ(events[0].task, kWholeStep);
     EXPECT_EQ(events[0].begin_ns, events[0].end_ns);
+  }
+}
+
+TEST(DeviceTrace, TellsTasksWithoutTheirTimesInOrder) {
+  const SteadyClock clock;
+  SoleModelRank sole(clock);
+  SomeSteps trace(2, 4, TraceDetail::order);
+  run_six_steps(sole, trace);
+  for (const std::int64_t step : {2, 3}) {
+    SCOPED_TRACE(step);
+    std::vector<TraceEvent> events = trace.events;
+    std::erase_if(events, [&](const TraceEvent& event) { return event.step != step; });
+    // The begin, three kernels, and the sum, which has its times.
+    ASSERT_EQ(events.size(), 5u);
+    std::int64_t begins = 0, kernels = 0, sums = 0;
+    for (const TraceEvent& event : events) {
+      begins += event.task == kWholeStep;
+      sums += event.kind == TraceKind::communication && event.end_ns > event.begin_ns;
+      if (event.name != "backward") continue;
+      ++kernels;
+      EXPECT_EQ(event.begin_ns, event.end_ns);
+      EXPECT_LE(event.end_ns, clock.now_ns());
+    }
+    EXPECT_EQ(begins, 1);
+    EXPECT_EQ(kernels, 3);
+    EXPECT_EQ(sums, 1);
   }
 }
 
