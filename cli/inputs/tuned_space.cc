@@ -40,6 +40,18 @@ Result<std::vector<Parameter>> parameters_of(const std::vector<std::string>& tex
   return parameters;
 }
 
+/// Gives `parameter` the default of the knob that it is, which a range of one's own may leave out.
+/// Returns whether it has it.
+bool take_own_default(Parameter& parameter) {
+  if (find_knob(parameter.name) == nullptr) return false;
+  const auto knob = schedule_parameters({&parameter.name, 1});
+  if (!knob) return false;
+  auto inside = admit(parameter.domain, knob->front().default_value);
+  if (!inside) return false;
+  parameter.default_value = std::move(*inside);
+  return true;
+}
+
 /// Takes the defaults of those parameters that are still assumed from the script of the command.
 void take_script_defaults(const std::vector<std::string>& command, const Clock& clock,
                           std::vector<Parameter>& parameters, DefaultSources& sources) {
@@ -89,10 +101,9 @@ Result<TunedSpace> tuned_space(const SpaceRequest& request, const Clock& clock) 
   auto parameters = parameters_of(request.params, request.has_servers);
   HOCKET_TRY(parameters);
   DefaultSources sources;
-  for (const Parameter& parameter : *parameters) {
+  for (Parameter& parameter : *parameters) {
     DefaultSource& source = sources[parameter.name];
-    source.origin =
-        find_knob(parameter.name) != nullptr ? DefaultOrigin::scheduler : DefaultOrigin::assumed;
+    source.origin = take_own_default(parameter) ? DefaultOrigin::scheduler : DefaultOrigin::assumed;
     const auto gives = [&](const std::string& text) {
       return text.starts_with(parameter.name + "=");
     };

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/step/schedule_config.h"
 #include "tests/temporary_folder.h"
 
 namespace hocket {
@@ -69,6 +70,23 @@ TEST(TunedSpace, TakesEachDefaultFromWhereItIsKnown) {
                       {"D", {DefaultOrigin::assumed}},
                       {"FAR", {DefaultOrigin::assumed, "train.py has 1000, which is not searched"}},
                       {"streams", {DefaultOrigin::scheduler}}}));
+}
+
+TEST(TunedSpace, AKnobKeepsItsDefaultWithinARangeOfOnesOwn) {
+  const auto tuned =
+      space_of({.params = {"partition_bytes=int:1M..64M:log", "streams=int:2..8", "credit_bytes"},
+                .defaults = {},
+                .constraints = {},
+                .command = {"job"}});
+  ASSERT_TRUE(tuned) << tuned.error().message;
+  const Params defaults = tuned->space.defaults();
+  EXPECT_EQ(defaults.at("partition_bytes"), ParameterValue(ScheduleConfig{}.partition_bytes));
+  EXPECT_EQ(defaults.at("credit_bytes"), ParameterValue(ScheduleConfig{}.credit_bytes));
+  // A range without the default has its middle, of which it is said that nobody gave it.
+  EXPECT_EQ(defaults.at("streams"), ParameterValue(std::int64_t{5}));
+  EXPECT_EQ(tuned->sources, (DefaultSources{{"partition_bytes", {DefaultOrigin::scheduler}},
+                                            {"credit_bytes", {DefaultOrigin::scheduler}},
+                                            {"streams", {DefaultOrigin::assumed}}}));
 }
 
 TEST(TunedSpace, TheEnvironmentIsAskedOnlyWhereItShall) {
