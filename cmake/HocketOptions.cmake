@@ -136,11 +136,11 @@ function(hocket_test_options name)
 endfunction()
 
 # hocket_test(NAME SOURCES … LINK … [SINGLE_THREADED] [OPTIMIZED] [WHOLE] [LABEL unit|job|gpu]):
-# adds a GoogleTest program. Tests of label "unit" run under the sanitizers too, under that of threads only
-# if what they test has threads. "job" tests run as released alone: those that start whole programs,
-# and those in which a sanitizer would find nothing more. "gpu" tests are built with them, and skip
-# where there is no device. OPTIMIZED is for tests that compute much themselves. WHOLE programs are
-# one test of CTest, for those whose cases share what takes long to start.
+# adds a GoogleTest program. Tests of label "unit" run under the sanitizers too, under that of
+# threads only if what they test has threads. "job" tests run as released alone: those that start
+# whole programs, and those in which a sanitizer would find nothing more. "gpu" tests are built with
+# them, and skip where there is no device. OPTIMIZED is for tests that compute much themselves.
+# WHOLE programs are one test of CTest, for those whose cases share what takes long to start.
 function(hocket_test name)
   cmake_parse_arguments(ARG "SINGLE_THREADED;OPTIMIZED;WHOLE" "LABEL" "SOURCES;LINK" ${ARGN})
   if(NOT ARG_LABEL)

@@ -94,6 +94,34 @@ Parts parts_of(std::string_view behind_scheme) {
   return parts;
 }
 
+/// Returns the hosts, and the rest behind "/", without ports that are no numbers: who leaves out
+/// the
+/// "@" behind a password has written it there.
+std::string shown_hosts(std::string_view rest) {
+  std::string shown;
+  const std::size_t slash = std::min(rest.find('/'), rest.size());
+  std::string_view hosts = rest.substr(0, slash);
+  while (!hosts.empty()) {
+    const std::size_t length = std::min(hosts.find(','), hosts.size() - 1) + 1;
+    std::string_view host = hosts.substr(0, length);
+    hosts.remove_prefix(length);
+    const bool has_more = host.ends_with(',');
+    if (has_more) host.remove_suffix(1);
+    // The address in brackets has colons of its own.
+    const std::size_t bracket = host.starts_with('[') ? host.find(']') : 0;
+    const std::size_t colon = host.find(':', std::min(bracket, host.size()));
+    const std::string_view port = host.substr(std::min(colon, host.size() - 1) + 1);
+    const bool is_number = port.find_first_not_of("0123456789") == std::string_view::npos;
+    if (colon == std::string_view::npos || is_number) {
+      shown += host;
+    } else {
+      shown.append(host.substr(0, colon + 1)).append(kHidden);
+    }
+    if (has_more) shown += ',';
+  }
+  return shown.append(rest.substr(slash));
+}
+
 }  // namespace
 
 bool is_postgres_uri(std::string_view store) {
@@ -111,7 +139,7 @@ std::string shown_store(std::string_view store) {
   } else {
     shown.append(parts.user.substr(0, colon + 1)).append(kHidden).append("@");
   }
-  return shown.append(parts.rest).append(shown_parameters(parts.parameters));
+  return shown.append(shown_hosts(parts.rest)).append(shown_parameters(parts.parameters));
 }
 
 Result<void> check_postgres_uri(std::string_view uri) {
@@ -121,6 +149,11 @@ Result<void> check_postgres_uri(std::string_view uri) {
   // libpq ends the user's part at the first "@" or "/".
   const std::string_view user =
       parts.user.empty() ? "" : parts.user.substr(0, parts.user.size() - 1);
+  if (shown_hosts(parts.rest) != parts.rest) {
+    return failure(ErrorCode::invalid_argument, "store " + shown_store(uri) +
+                                                    ": a port in a URI must be a number, and a "
+                                                    "password ends with @");
+  }
   if (user.find_first_of("@/") == std::string_view::npos) return {};
   return failure(ErrorCode::invalid_argument,
                  "store " + shown_store(uri) +

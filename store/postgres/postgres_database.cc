@@ -23,7 +23,9 @@ using SteadyTime = std::chrono::steady_clock;
 class PostgresDatabase final : public sql::Database {
  public:
   PostgresDatabase(Target target, std::unique_ptr<Session> session)
-      : target_(std::move(target)), session_(std::move(session)) {}
+      : target_(std::move(target)),
+        claims_(std::make_shared<AdvisoryClaims>(target_)),
+        session_(std::move(session)) {}
 
   const std::string& name() const override { return target_.shown; }
 
@@ -138,7 +140,6 @@ class PostgresDatabase final : public sql::Database {
 
   Result<std::unique_ptr<KeyClaim>> claim(std::int64_t topology_id,
                                           std::int64_t workload_id) override {
-    if (!claims_) claims_ = std::make_shared<AdvisoryClaims>(target_);
     return AdvisoryClaims::claim(claims_,
                                  std::to_string(topology_id) + "." + std::to_string(workload_id));
   }
@@ -201,9 +202,9 @@ class PostgresDatabase final : public sql::Database {
   }
 
   const Target target_;
+  const std::shared_ptr<AdvisoryClaims> claims_;
   std::unique_ptr<Session> session_;
   std::unordered_map<std::string, std::string> statements_;
-  std::shared_ptr<AdvisoryClaims> claims_;
   bool is_committing_ = false;
 };
 

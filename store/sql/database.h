@@ -129,9 +129,11 @@ class Database {
 
   /// See Store::change_count(). Runs outside of a transaction.
   virtual Result<std::int64_t> change_count() = 0;
+  // Any thread may call these at any time.
+
   /// See Store::listen().
   virtual Result<std::unique_ptr<ChangeListener>> listen(OnKeyChange on_change) = 0;
-  /// See Store::claim_key(). Runs outside of a transaction.
+  /// See Store::claim_key().
   virtual Result<std::unique_ptr<KeyClaim>> claim(std::int64_t topology_id,
                                                   std::int64_t workload_id) = 0;
 

@@ -146,7 +146,7 @@ class SqlStore final : public Store {
   const WallClock now_unix_ns_;  // empty: the database's
 
   std::mutex mutex_;
-  const std::unique_ptr<Database> owned_;  // guarded by mutex_
+  const std::unique_ptr<Database> owned_;  // guarded by mutex_, but for listen() and claim()
   Database& db_ = *owned_;
 };
 

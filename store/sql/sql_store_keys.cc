@@ -329,14 +329,12 @@ Result<std::int64_t> SqlStore::change_count() {
 }
 
 Result<std::unique_ptr<ChangeListener>> SqlStore::listen(OnKeyChange on_change) {
-  const std::lock_guard lock(mutex_);
   return db_.listen(std::move(on_change));
 }
 
 Result<std::unique_ptr<KeyClaim>> SqlStore::claim_key(std::int64_t topology_id,
                                                       std::int64_t workload_id) {
   HOCKET_TRY(transact(Access::read, [&] { return key_of(topology_id, workload_id); }));
-  const std::lock_guard lock(mutex_);
   return db_.claim(topology_id, workload_id);
 }
 

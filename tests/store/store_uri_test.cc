@@ -26,9 +26,13 @@ TEST(StoreUri, IsKnownByItsScheme) {
 }
 
 TEST(StoreUri, IsShownWithoutItsPasswords) {
-  const std::array<std::array<const char*, 2>, 16> cases = {{
+  const std::array<std::array<const char*, 2>, 20> cases = {{
       {"postgresql://", "postgresql://"},
       {"postgresql://db/x", "postgresql://db/x"},
+      {"postgresql://ada:pw/x", "postgresql://ada:***/x"},
+      {"postgresql://a:1,b:2,c/x", "postgresql://a:1,b:2,c/x"},
+      {"postgresql://ada:7,8pw", "postgresql://ada:7,8pw"},
+      {"postgresql://[::1]:5432,[::2]:pw/x", "postgresql://[::1]:5432,[::2]:***/x"},
       {"postgresql://ada@db/x", "postgresql://ada@db/x"},
       {"postgresql://ada:pw@db/x", "postgresql://ada:***@db/x"},
       {"postgres://ada:@db/x", "postgres://ada:***@db/x"},
@@ -54,6 +58,8 @@ TEST(StoreUri, IsRefusedWhereAPasswordIsNotEncoded) {
     EXPECT_THAT(message_of(checked), HasSubstr("%2F for /"));
     EXPECT_THAT(message_of(checked), Not(HasSubstr("cret")));
   }
+  EXPECT_THAT(message_of(check_postgres_uri("postgresql://ada:cret/x")),
+              testing::AllOf(HasSubstr("a password ends with @"), Not(HasSubstr("cret"))));
   for (const char* uri :
        {"postgresql://ada:s%2Fcret@db/x", "postgresql:///x?host=/tmp", "postgres://"}) {
     EXPECT_TRUE(check_postgres_uri(uri)) << uri;

@@ -1,13 +1,16 @@
 // Tests opening a store on PostgreSQL: its schema, what is refused, and messages.
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <nlohmann/json.hpp>
 
+#include "store/config_source.h"
 #include "store/open.h"
 #include "store/postgres/libpq.h"
 #include "store/postgres/schema.h"
 #include "store/schema/tables.h"
 #include "store/store_uri.h"
+#include "tests/scoped_environment.h"
 #include "tests/store/fixtures.h"
 #include "tests/store/postgres/server.h"
 #include "tests/store/processes.h"
@@ -211,6 +214,52 @@ TEST_F(OpenPostgres, AWriterWaitsForALockThenSaysHowLong) {
   EXPECT_TRUE(store->update_study(study.id, {.owner = "x"}));
 }
 
+TEST_F(OpenPostgres, PasswordsAreGivenInTheWaysOfLibpq) {
+  const std::string user = PostgresServer::kSecuredUser;
+  sql("CREATE ROLE " + user + " LOGIN PASSWORD 'GEHEIM'; GRANT ALL ON SCHEMA " + schema_ + " TO " +
+      user);
+  const std::string uri = server_.uri(schema_, user);
+  const auto with = [&](const std::string& parameter) { return open_store(uri + parameter); };
+  const TemporaryFolder folder;
+  const std::string file = folder.write("pgpass", "*:*:*:" + user + ":GEHEIM\n");
+  ASSERT_EQ(::chmod(file.c_str(), 0600), 0);
+  EXPECT_THAT(message_of(with("")), HasSubstr("no password supplied"));
+  EXPECT_EQ(code_of(with("")), ErrorCode::unavailable);
+  EXPECT_TRUE(with("&passfile=" + file));
+  EXPECT_TRUE(with("&password=GEHEIM"));
+  std::string in_front = uri;
+  in_front.replace(in_front.find('@'), 1, ":GEH%45IM@");
+  EXPECT_TRUE(open_store(in_front));
+  {
+    const ScopedEnvironment variable("PGPASSFILE", file.c_str());
+    EXPECT_TRUE(with(""));
+  }
+  const auto wrong = with("&password=VERKEHRT");
+  EXPECT_EQ(code_of(wrong), ErrorCode::unavailable);
+  EXPECT_THAT(message_of(wrong),
+              AllOf(HasSubstr("password authentication failed"), Not(HasSubstr("VERKEHRT"))));
+}
+
+TEST_F(OpenPostgres, AJobFindsItsConfiguration) {
+  constexpr std::int64_t kMinuteNs = 60'000'000'000;
+  const auto source = open_config_source(store_);
+  EXPECT_FALSE(must(source->find(sample_topology(), sample_workload(), kMinuteNs)));
+  const auto store = must(open_store(store_));
+  ScheduleConfig config;
+  config.streams = 3;
+  must(store->promote({.topology_id = must(store->upsert_topology(sample_topology())),
+                       .workload_id = must(store->upsert_workload(sample_workload())),
+                       .config = to_json(config),
+                       .origin = PromotionOrigin::push,
+                       .actor = "ada"}));
+  const auto found = must(source->find(sample_topology(), sample_workload(), kMinuteNs));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->config, config);
+  const auto away = open_config_source("postgresql://ada:GEHEIM@/x?host=/nowhere");
+  EXPECT_THAT(message_of(away->find(sample_topology(), sample_workload(), kMinuteNs)),
+              AllOf(HasSubstr("cannot be reached"), Not(HasSubstr("GEHEIM"))));
+}
+
 TEST_F(OpenPostgres, NoMessageHasThePassword) {
   must(open_store(store_));
   const std::string host = store_.substr(store_.find("host="));
@@ -225,6 +274,7 @@ TEST_F(OpenPostgres, NoMessageHasThePassword) {
            "postgresql://hocket:GEHEIM@[::1/postgres",
            "postgresql://hocket:GEHEIM@/postgres?port=x",
            "postgresql://hocket:GEHEIM/x@host/postgres",
+           "postgresql://hocket:GEHEIM/postgres",
            std::string("postgresql://hocket:GEHEIM@/postgres?options=-csearch_path%3Dnowhere&") +
                host.substr(0, host.find('&')),
        }) {

@@ -109,7 +109,17 @@ PostgresServer::PostgresServer(const Options& options) : options_(options) {
        "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"},
       folder_ / "log");
   if (exit_status_of(made) != 0) give_up("initdb failed", folder_ / "log");
+  require_password_of(kSecuredUser);
   start();
+}
+
+void PostgresServer::require_password_of(const std::string& user) const {
+  const fs::path rules = folder_ / "data/pg_hba.conf";
+  std::ifstream file(rules);
+  const std::string others{std::istreambuf_iterator<char>(file), {}};
+  file.close();
+  // The first rule that matches counts.
+  std::ofstream(rules) << "local all " << user << " scram-sha-256\n" << others;
 }
 
 PostgresServer::~PostgresServer() {

@@ -20,6 +20,9 @@ class PostgresServer {
     bool is_durable = false;
   };
 
+  /// A user that is let in with a password alone, once a test has made it.
+  static constexpr const char* kSecuredUser = "secured";
+
   /// Makes an empty database and starts a server, which ends with this object, or with the thread
   /// that made it. PostgreSQL refuses to run as root, so a test that is root runs it as the user
   /// "postgres". Ends the test program if that fails.
@@ -50,6 +53,7 @@ class PostgresServer {
  private:
   bool try_start(const std::string& sync);
   void end(int signal);
+  void require_password_of(const std::string& user) const;
 
   Options options_;
   std::filesystem::path folder_;
