@@ -128,6 +128,7 @@ int parse_and_perform(const std::vector<std::string>& arguments, std::ostream& o
   add_profiles(program, action);
   add_traces(program, action);
   add_stragglers(program, action);
+  add_store(program, action);
   add_doctor(program, action);
   add_prune(program, action);
 

@@ -9,6 +9,8 @@ find_package(SQLite3 REQUIRED)
 if(NOT TARGET SQLite3::SQLite3)  # the name since CMake 4.3
   add_library(SQLite3::SQLite3 ALIAS SQLite::SQLite3)
 endif()
+# Headers alone: the store opens libpq when it needs it.
+find_path(HOCKET_LIBPQ_INCLUDE_DIR libpq-fe.h PATH_SUFFIXES postgresql REQUIRED)
 find_package(LibArchive 3.6 REQUIRED)
 find_package(Protobuf 3.21 REQUIRED)
 # By Boost's own package: CMake 3.30 and newer have no module for it.

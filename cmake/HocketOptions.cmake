@@ -135,13 +135,14 @@ function(hocket_test_options name)
   hocket_cacheable_header(${name})
 endfunction()
 
-# hocket_test(NAME SOURCES … LINK … [SINGLE_THREADED] [OPTIMIZED] [LABEL unit|job|gpu]): adds a
-# GoogleTest program. Tests of label "unit" run under the sanitizers too, under that of threads only
-# if what they test has threads. "job" tests run as released alone: those that start whole programs,
-# and those in which a sanitizer would find nothing more. "gpu" tests are built with them, and skip
-# where there is no device. OPTIMIZED is for tests that compute much themselves.
+# hocket_test(NAME SOURCES … LINK … [SINGLE_THREADED] [OPTIMIZED] [WHOLE] [LABEL unit|job|gpu]):
+# adds a GoogleTest program. Tests of label "unit" run under the sanitizers too, under that of
+# threads only if what they test has threads. "job" tests run as released alone: those that start
+# whole programs, and those in which a sanitizer would find nothing more. "gpu" tests are built with
+# them, and skip where there is no device. OPTIMIZED is for tests that compute much themselves.
+# WHOLE programs are one test of CTest, for those whose cases share what takes long to start.
 function(hocket_test name)
-  cmake_parse_arguments(ARG "SINGLE_THREADED;OPTIMIZED" "LABEL" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "SINGLE_THREADED;OPTIMIZED;WHOLE" "LABEL" "SOURCES;LINK" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL unit)
   endif()
@@ -165,6 +166,12 @@ function(hocket_test name)
     hocket_test_options(${name} -O0)
   endif()
   target_precompile_headers(${name} REUSE_FROM ${header})
+  if(ARG_WHOLE)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300
+                         SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
+    return()
+  endif()
   set(prefix "")
   if(ARG_LABEL STREQUAL gpu)
     set(prefix gpu.)  # the same test may run without a device too

@@ -8,6 +8,7 @@
 #include "store/open.h"
 #include "store/origin.h"
 #include "store/runnable_version.h"
+#include "store/store_uri.h"
 
 namespace hocket {
 namespace {
@@ -21,7 +22,7 @@ Found look_up(const std::string& path, const ConfigKey& key, const RunnableValue
   HOCKET_TRY(store);
   StoredConfig found;
   auto version = runnable_version(**store, key, can_run, found.warnings);
-  if (!version) return failure(version.error().in("store " + path));
+  if (!version) return failure(version.error().in("store " + shown_store(path)));
   if (!*version) {
     if (found.warnings.empty()) return std::nullopt;
     found.source = "default";
@@ -49,7 +50,7 @@ class StoreConfigSource final : public ConfigSource {
     const std::int64_t limit_ns = std::clamp<std::int64_t>(timeout_ns, 0, kMaxTimeoutNs);
     const int limit_ms = static_cast<int>(limit_ns / 1'000'000);
     return call_within(
-        limit_ns, "store " + path_,
+        limit_ns, "store " + shown_store(path_),
         [path = path_, key = ConfigKey{fingerprint(topology), fingerprint(workload)},
          can_run = can_run_, limit_ms] { return look_up(path, key, can_run, limit_ms); });
   }

@@ -6,8 +6,10 @@
 
 #include "core/base/check.h"
 #include "core/protocol/state_folder.h"
+#include "store/sql/open_database.h"
+#include "store/sql/sql_store.h"
 #include "store/sqlite/database.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/sqlite/sqlite_database.h"
 
 namespace hocket {
 namespace {
@@ -25,16 +27,17 @@ std::int64_t system_unix_ns() {
       .count();
 }
 
-Result<std::unique_ptr<Store>> open_store(const std::string& path, const OpenOptions& options) {
-  auto db = sqlite::open_database(path, options.read_only, options.busy_timeout_ms);
+Result<std::unique_ptr<Store>> open_store(const std::string& store, const OpenOptions& options) {
+  auto db = sql::open_database(store, options);
   HOCKET_TRY(db);
-  return std::make_unique<sqlite::SqliteStore>(std::move(*db), options.now_unix_ns);
+  return std::make_unique<sql::SqlStore>(std::move(*db), options.now_unix_ns);
 }
 
 std::unique_ptr<Store> open_store_in_memory(WallClock now_unix_ns) {
   auto db = sqlite::open_database_in_memory();
   HOCKET_CHECK(db.has_value(), "no memory for a store");
-  return std::make_unique<sqlite::SqliteStore>(std::move(*db), std::move(now_unix_ns));
+  return std::make_unique<sql::SqlStore>(sqlite::make_database(std::move(*db)),
+                                         std::move(now_unix_ns));
 }
 
 Result<std::string> default_store_path() {

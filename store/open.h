@@ -23,21 +23,26 @@ struct OpenOptions {
   bool read_only = false;
   /// Time that a call waits for another process that holds the store.
   int busy_timeout_ms = 5000;
-  WallClock now_unix_ns = system_unix_ns;
+  /// The store's clock. Empty: the server's of a store on a server, otherwise the system's.
+  WallClock now_unix_ns = {};
 };
 
-/// Opens the store in the file `path`. Unless read_only, creates it and its folders if missing, and
-/// migrates it from an older version.
+/// Opens a store: the file of this path, or if `store` begins with "postgresql://" or
+/// "postgres://", the database of PostgreSQL that this URI names, as libpq reads it. Unless
+/// read_only, creates a missing file with its folders, or the tables in an empty schema, and
+/// migrates from an older version.
 ///
-/// Returns not_found if read_only and the file is missing. Returns invalid_argument if the file is
-/// not an SQLite database, belongs to another program, or is from a newer version; the file stays
-/// unchanged. Returns unavailable if it is read-only, damaged or unreachable. Returns timed_out if
-/// another process has locked it.
-Result<std::unique_ptr<Store>> open_store(const std::string& path, const OpenOptions& options = {});
+/// Returns not_found if read_only and the file or the tables are missing. Returns invalid_argument
+/// if the file is not an SQLite database, the URI is none, or the store belongs to another program
+/// or is from a newer version; it stays unchanged. Returns unavailable if it is read-only, damaged
+/// or unreachable, or libpq is not there. Returns timed_out if another process has locked it. No
+/// message has the password of a URI.
+Result<std::unique_ptr<Store>> open_store(const std::string& store,
+                                          const OpenOptions& options = {});
 
 /// Opens a new, empty store in memory. It lives as long as the object, and no other process sees
 /// it.
-std::unique_ptr<Store> open_store_in_memory(WallClock now_unix_ns = system_unix_ns);
+std::unique_ptr<Store> open_store_in_memory(WallClock now_unix_ns = {});
 
 /// Returns $HOCKET_STORE, else $XDG_STATE_HOME/hocket/hocket.db, else
 /// $HOME/.local/state/hocket/hocket.db. Returns invalid_argument if none of the three is set.

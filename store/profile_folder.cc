@@ -1,11 +1,14 @@
 #include "store/profile_folder.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <set>
 #include <system_error>
 
+#include "core/protocol/state_folder.h"
 #include "store/rules/row_rules.h"
+#include "store/store_uri.h"
 
 namespace hocket {
 namespace {
@@ -15,6 +18,11 @@ namespace fs = std::filesystem;
 constexpr std::string_view kTracePrefix = "rank-";
 constexpr std::string_view kTraceSuffix = ".sqlite";
 constexpr std::size_t kMostNameBytes = 100;  // as rules::check_name() has it
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
 
 /// Returns whether this is a trace file, or a file that SQLite leaves beside one if its writer is
 /// killed.
@@ -47,6 +55,17 @@ Result<ProfileFolder> create_first_free(const std::vector<ProfileRow>& rows,
 
 Result<std::string> profiles_folder(const std::string& store_path) {
   std::error_code error;
+  if (is_postgres_uri(store_path)) {
+    if (const auto shared = variable("HOCKET_TRACES"); !shared.empty()) {
+      return fs::absolute(shared, error).string();
+    }
+    const auto folder = state_folder(variable("XDG_STATE_HOME"), variable("HOME"));
+    if (!folder.empty()) return folder + "/profiles";
+    return failure(
+        ErrorCode::invalid_argument,
+        "no place for traces: none of HOCKET_TRACES, XDG_STATE_HOME and HOME is set; set "
+        "HOCKET_TRACES to a folder that all hosts see");
+  }
   const fs::path path = fs::absolute(store_path, error);
   if (!error) return path.string() + ".profiles";
   return failure(ErrorCode::unavailable,

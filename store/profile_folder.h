@@ -1,7 +1,9 @@
 #pragma once
 
-// The layout of a store's trace files: beside the store, in a folder for each profile,
-// "STORE.profiles/NAME/rank-R.sqlite". Any thread.
+// The layout of a store's trace files: a folder for each profile, with "NAME/rank-R.sqlite". The
+// folders are beside a store's file, in "STORE.profiles". Those of a store on a server are in
+// $HOCKET_TRACES, which names a folder that all hosts see, otherwise in "profiles" in this user's
+// state folder, where only this host finds them. Any thread.
 
 #include <cstdint>
 #include <string>
@@ -17,7 +19,8 @@ struct ProfileFolder {
   std::string path;  ///< absolute path
 };
 
-/// Returns the folder that has a folder for each profile, as an absolute path.
+/// Returns the folder that has a folder for each profile, as an absolute path. Returns
+/// invalid_argument if the store is on a server and no environment variable says where it is.
 Result<std::string> profiles_folder(const std::string& store_path);
 
 /// Creates the folder of a new profile and its name, derived from the workload's name: a name that

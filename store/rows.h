@@ -102,8 +102,8 @@ struct NewTrial {
   TrialPhase phase = TrialPhase::search;
   nlohmann::json params = nlohmann::json::object();
   std::string worker = {};  ///< identity of the worker, if a study has several; UTF-8
-  /// End of the worker's lease (Unix time); absent for a trial that the study runs itself.
-  std::optional<std::int64_t> lease_until_ns = {};
+  /// Length of the worker's lease, which begins now; absent for a trial that the study runs itself.
+  std::optional<std::int64_t> lease_ns = {};
 };
 
 /// The outcome of a trial.

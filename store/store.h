@@ -3,18 +3,23 @@
 // The interface of hocket's persistent store: topologies, workloads, studies with their trials and
 // every measurement, the versions of each key's configuration, profiles, and the audit. A key is a
 // topology and a workload. Rows (store/rows.h) are plain values; data that the store does not
-// interpret is JSON. store/open.h opens a store; docs/formats/store.md describes the file.
+// interpret is JSON. store/open.h opens a store; docs/formats/store.md describes the database.
 //
 // Thread-safe: calls are serialised. Every call that changes something is one transaction: if it
 // returns a value, the change is complete and survives a crash; if it returns an error, nothing has
-// changed. Several processes may use one file at once.
+// changed. One error is an exception and says so: the connection to a server was lost during the
+// commit, and could not be made again to ask the server how that ended. Several processes may use
+// one store at once.
 //
 // Every call may return timed_out, if another process holds the store too long, and unavailable, if
-// the file cannot be read or written; invalid_argument and not_found are documented below. JSON
-// values must be objects at most 64 levels deep, with finite numbers and valid UTF-8. Fields
-// `*_at_ns` are Unix time in nanoseconds, from the clock that the store was opened with.
+// the store cannot be reached, read or written; the next call tries again. invalid_argument and
+// not_found are documented below. JSON values must be objects at most 64 levels deep, with finite
+// numbers and valid UTF-8. Other text is UTF-8 without NUL unless its field says otherwise. Fields
+// `*_at_ns` are Unix time in nanoseconds by the store's clock: the server's of a store on a server,
+// otherwise the system's (OpenOptions::now_unix_ns).
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +28,8 @@
 #include "core/base/result.h"
 #include "core/protocol/topology.h"
 #include "core/protocol/workload.h"
+#include "store/change_listener.h"
+#include "store/key_claim.h"
 #include "store/rows.h"
 
 namespace hocket {
@@ -75,13 +82,14 @@ class Store {
   /// continues with the same numbers as an uninterrupted one.
   virtual Result<std::int64_t> abandon_running_trials(std::int64_t study_id) = 0;
 
-  /// Sets the end of a running trial's lease. Returns not_found for a removed trial,
-  /// invalid_argument for an ended one.
-  virtual Result<void> renew_lease(std::int64_t trial_id, std::int64_t lease_until_ns) = 0;
+  /// Lets a running trial's lease end `lease_ns` from now, and returns that time by the store's
+  /// clock. Returns not_found for a removed trial, invalid_argument for an ended one.
+  virtual Result<std::int64_t> renew_lease(std::int64_t trial_id, std::int64_t lease_ns) = 0;
 
-  /// Removes the running trials of a study whose lease has ended by `now_ns`, and returns their
-  /// number. Trials without a lease stay.
-  virtual Result<std::int64_t> expire_leases(std::int64_t study_id, std::int64_t now_ns) = 0;
+  /// Removes the running trials of a study whose lease has ended by the store's clock, and returns
+  /// their number. Trials without a lease stay. Does not wait for trials that another process
+  /// removes or finishes at this moment.
+  virtual Result<std::int64_t> expire_leases(std::int64_t study_id) = 0;
 
   /// Returns not_found for an unknown study.
   virtual Result<std::vector<TrialRow>> trials(std::int64_t study_id, TrialDetail detail) = 0;
@@ -173,6 +181,19 @@ class Store {
   /// Returns a number that differs from an earlier call's if any process has changed the store
   /// since; it may also differ without a change. Cheap enough to call every second.
   virtual Result<std::int64_t> change_count() = 0;
+
+  /// Calls `on_change` for every promotion, change of a stage and change of a key's state that any
+  /// process, also this one, makes from now on; and with nothing when the connection to a server
+  /// was lost and is there again. A store in a file never calls: its users ask change_count(). The
+  /// listener may outlive the store.
+  virtual Result<std::unique_ptr<ChangeListener>> listen(OnKeyChange on_change) = 0;
+
+  /// Claims a key, so that one process at a time tunes it. Returns null if it is claimed already:
+  /// on a server by any process, also this one; in a file by this object, since the file's users
+  /// are on one host and know one another. A server frees a claim when its process is gone. Returns
+  /// not_found for an unknown topology or workload. The claim may outlive the store.
+  virtual Result<std::unique_ptr<KeyClaim>> claim_key(std::int64_t topology_id,
+                                                      std::int64_t workload_id) = 0;
 };
 
 }  // namespace hocket

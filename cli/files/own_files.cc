@@ -15,6 +15,7 @@
 #include "core/protocol/state_folder.h"
 #include "store/open.h"
 #include "store/profile_folder.h"
+#include "store/store_uri.h"
 #include "tuner/client/start/last_good.h"
 
 namespace hocket {
@@ -93,6 +94,7 @@ class FileSearch {
   }
 
   void look_at_store() {
+    if (is_postgres_uri(places_.store)) return look_at_server();
     std::error_code error;
     // SQLite keeps the other files beside a link's target.
     const std::string target =
@@ -107,6 +109,20 @@ class FileSearch {
     if (store.state != OwnState::missing && store.state != OwnState::unusable) read_profiles(store);
     found_.push_back(std::move(store));
     std::ranges::move(beside, std::back_inserter(found_));
+  }
+
+  /// Says whether a store on a server can be opened; its size is the server's affair.
+  void look_at_server() {
+    OwnFile store{OwnKind::store, shown_store(places_.store)};
+    const auto opened = open_store(places_.store, {.read_only = true});
+    if (!opened && opened.error().code == ErrorCode::not_found) {
+      store.state = OwnState::missing;
+      store.advice = "a database without the tables of a store; `hocket tune` makes them";
+    } else {
+      store.advice = "a database of PostgreSQL, which its operators keep";
+      read_profiles(store);
+    }
+    found_.push_back(std::move(store));
   }
 
   void read_profiles(OwnFile& store) {
@@ -134,6 +150,10 @@ class FileSearch {
       if (!profiles_) {
         traces.state = OwnState::unusable;
         traces.advice = "which profile they are of cannot be said without the store";
+      } else if (traces.state == OwnState::ok && !is_known && is_postgres_uri(places_.store)) {
+        // Several stores on servers have one folder for traces.
+        traces.state = OwnState::in_use;
+        traces.advice = "of no profile in this store; another store may have it";
       } else if (traces.state == OwnState::ok && !is_known) {
         traces = judged_unfinished(OwnKind::traces, path, content.bytes, content.changed_at_ns,
                                    viewer_.now_unix_ns);

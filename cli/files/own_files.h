@@ -18,12 +18,12 @@ namespace hocket {
 /// Paths of the store and of the folders with the other files. A folder is empty if no environment
 /// variable says where it is.
 struct OwnPlaces {
-  std::string store;             ///< the store's file
+  std::string store;             ///< the store's file, or a URI
   bool is_store_shared = false;  ///< it is not in the user's own folder
   std::string state_folder, cache_folder, temporary_folder;
 };
 
-/// Returns the places by the environment and the store's path.
+/// Returns the places by the environment and the store's path or URI.
 OwnPlaces own_places(const std::string& store, const Environment& environment);
 
 /// The user whose files are judged, and the time by which they are.

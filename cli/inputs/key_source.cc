@@ -9,6 +9,7 @@
 #include "cli/inputs/found_setting.h"
 #include "cli/inputs/store_access.h"
 #include "core/protocol/config_key.h"
+#include "store/store_uri.h"
 #include "tuner/client/link/environment.h"
 
 namespace hocket {
@@ -43,7 +44,8 @@ Result<KeySource> open_key_source(const KeySourceChoice& choice, bool for_writin
     return KeySource{std::move(client), nullptr};
   const auto path = store_path("");
   HOCKET_TRY(path);
-  err << "no daemon at " << kDefaultDaemon << "; using the store " << *path << std::endl;
+  err << "no daemon at " << kDefaultDaemon << "; using the store " << shown_store(*path)
+      << std::endl;
   return open_store_source("", for_writing);
 }
 

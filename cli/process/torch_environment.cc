@@ -1,4 +1,5 @@
 #include "cli/process/torch_environment.h"
+#include "store/store_uri.h"
 
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -44,9 +45,12 @@ Result<std::map<std::string, std::string>> torch_environment(const TorchSettings
   if (environment("HOCKET_CLIENT_LIBRARY").value_or("").empty() && fs::exists(library, error))
     variables["HOCKET_CLIENT_LIBRARY"] = library.string();
   if (!settings.daemon.empty()) variables["HOCKET_DAEMON"] = settings.daemon;
-  // The command may change its folder.
-  if (!settings.store.empty())
+  if (is_postgres_uri(settings.store)) {
+    variables["HOCKET_STORE"] = settings.store;
+  } else if (!settings.store.empty()) {
+    // The command may change its folder.
     variables["HOCKET_STORE"] = fs::absolute(settings.store, error).string();
+  }
   if (settings.explore)
     variables["HOCKET_TORCH_EXPLORE"] = nlohmann::json(*settings.explore).dump();
   if (settings.schedule) variables["HOCKET_TORCH_SCHEDULE"] = "1";

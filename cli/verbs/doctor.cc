@@ -94,7 +94,7 @@ void add_doctor(CLI::App& program, Action& action) {
   auto options = std::make_shared<DoctorOptions>();
   auto* verb =
       program.add_subcommand("doctor", "list the files that hocket writes, and check them");
-  verb->add_option("--store", options->store, "the store's file");
+  verb->add_option("--store", options->store, "the store: a file, or a URI of PostgreSQL");
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer(
       "Exit status 1 when something is wrong. What is left over does no harm.\n"

@@ -177,7 +177,7 @@ void add_serve(CLI::App& program, Action& action) {
   auto options = std::make_shared<ServeOptions>();
   auto* verb = program.add_subcommand("serve", "serve configurations to jobs, and tune them");
   verb->add_option("--listen", options->listen, "ADDRESS:PORT")->capture_default_str();
-  verb->add_option("--store", options->store, "the store's file");
+  verb->add_option("--store", options->store, "the store: a file, or a URI of PostgreSQL");
   verb->add_option("--name", options->names,
                    "a host name or address that clients use for this daemon, besides the address "
                    "that it listens on; repeat it")
@@ -215,7 +215,7 @@ void add_serve(CLI::App& program, Action& action) {
 void add_web(CLI::App& program, Action& action) {
   auto options = std::make_shared<WebOptions>();
   auto* verb = program.add_subcommand("web", "show what is stored on a web page");
-  verb->add_option("--store", options->store, "the store's file");
+  verb->add_option("--store", options->store, "the store: a file, or a URI of PostgreSQL");
   verb->add_option("--port", options->port, "of 127.0.0.1; 0: any that is free")
       ->capture_default_str()
       ->check(CLI::Range(0, 65'535));

@@ -13,6 +13,7 @@
 #include "cli/views/result_view.h"
 #include "core/base/printable_text.h"
 #include "core/base/shell_text.h"
+#include "store/store_uri.h"
 #include "tuner/archive/owner.h"
 #include "tuner/archive/study_result.h"
 #include "tuner/client/link/environment.h"
@@ -216,7 +217,7 @@ Result<int> remove_studies(const StudiesOptions& common, const StudyRemovalOptio
   auto removals = named_studies(**store, options);
   HOCKET_TRY(removals);
   if (common.store.empty() && !process_environment("HOCKET_DAEMON").value_or("").empty()) {
-    context.err << "note: this is about the store " << *path
+    context.err << "note: this is about the store " << shown_store(*path)
                 << "; a daemon's studies are removed on its host, with its store\n";
   }
   std::vector<std::string> notes;
@@ -235,7 +236,7 @@ Result<int> remove_studies(const StudiesOptions& common, const StudyRemovalOptio
 
 /// Adds the options that listing and removing share; they may stand before `rm` or behind it.
 void add_common_options(CLI::App& verb, StudiesOptions& common) {
-  verb.add_option("--store", common.store, "the store's file");
+  verb.add_option("--store", common.store, "the store: a file, or a URI of PostgreSQL");
   verb.add_flag("--json", common.json, "print JSON");
 }
 

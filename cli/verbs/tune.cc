@@ -22,6 +22,7 @@
 #include "core/base/shell_text.h"
 #include "core/host/rank_environment.h"
 #include "core/host/topology_probe.h"
+#include "store/store_uri.h"
 #include "tuner/archive/donor_source.h"
 #include "tuner/archive/open_study.h"
 #include "tuner/archive/plain_job.h"
@@ -212,9 +213,9 @@ Result<std::optional<Donor>> find_donor(const Context& context, Store& store, co
   return std::move(donor);
 }
 
-/// Returns " --store PATH" if the option was given.
+/// Returns " --store STORE" if the option was given, without a password.
 std::string store_argument(const TuneOptions& options) {
-  return options.store.empty() ? "" : " --store " + shell_quoted(options.store);
+  return options.store.empty() ? "" : " --store " + shell_quoted(shown_store(options.store));
 }
 
 /// `error` with how to go on, for a study that can be resumed.
@@ -451,7 +452,7 @@ std::vector<CLI::Option*> add_options(CLI::App& verb, TuneOptions& options) {
           "its script or program)")};
   verb.add_option("--study", options.study, "name of the study");
   verb.add_option("--store", options.store,
-                  "the store's file (default: $HOCKET_STORE, else "
+                  "the store: a file, or a URI of PostgreSQL (default: $HOCKET_STORE, else "
                   "$XDG_STATE_HOME/hocket/hocket.db)");
   auto* resume = verb.add_flag("--resume", options.resume,
                                "go on with --study, else with the latest unfinished one");

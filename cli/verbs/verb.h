@@ -66,6 +66,7 @@ void add_top(CLI::App& program, Action& action);
 void add_profile(CLI::App& program, Action& action);
 void add_profiles(CLI::App& program, Action& action);
 void add_traces(CLI::App& program, Action& action);
+void add_store(CLI::App& program, Action& action);
 void add_doctor(CLI::App& program, Action& action);
 void add_prune(CLI::App& program, Action& action);
 void add_stragglers(CLI::App& program, Action& action);

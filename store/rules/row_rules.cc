@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/base/json.h"
@@ -28,19 +29,34 @@ bool is_valid_name(std::string_view name) {
          std::ranges::all_of(name, is_name_character) && !std::ranges::all_of(name, is_digit);
 }
 
+bool is_utf8(std::string_view text) {
+  try {
+    (void)nlohmann::json(text).dump();
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
+  return true;
+}
+
+bool has_nul(std::string_view text) {
+  return text.find('\0') != std::string_view::npos;
+}
+
 }  // namespace
 
 std::string in_quotes(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+bool is_text(std::string_view text) {
+  return !has_nul(text) && is_utf8(text);
+}
+
 Result<void> check_text(std::string_view text, const std::string& what) {
-  try {
-    (void)nlohmann::json(text).dump();
-  } catch (const nlohmann::json::exception&) {
-    return failure(ErrorCode::invalid_argument, what + " cannot be stored: it is not valid UTF-8");
-  }
-  return {};
+  if (is_text(text)) return {};
+  return failure(ErrorCode::invalid_argument,
+                 what + " cannot be stored: it " +
+                     (has_nul(text) ? "holds a byte of zero" : "is not valid UTF-8"));
 }
 
 Result<void> check_finite(double value, const std::string& what) {
@@ -86,12 +102,14 @@ Result<void> check(const NewStudy& study) {
   if (!study.name.empty()) {
     if (auto ok = check_name("study", study.name); !ok) return ok;
   }
+  HOCKET_TRY(check_text(study.owner, "the study's owner"));
   HOCKET_TRY(command_text(study.command));
   HOCKET_TRY(object_text(study.definition, "the study's definition"));
   return {};
 }
 
 Result<void> check(const StudyUpdate& update) {
+  HOCKET_TRY(check_text(update.owner.value_or(""), "the study's owner"));
   for (const auto& [document, what] : {std::pair(&update.definition, "the study's definition"),
                                        std::pair(&update.result, "the study's result")}) {
     if (!*document) continue;
@@ -218,6 +236,13 @@ Result<bool> must_move(const PromotionRow& stored, PromotionStage stage) {
           " and cannot become " + std::string(to_string(stage)) +
           "; a staged version can be released, withdrawn or held, a released one withdrawn; "
           "push its configuration to make it a new version");
+}
+
+std::int64_t lease_end_ns(std::int64_t now_ns, std::int64_t lease_ns) {
+  std::int64_t end_ns = 0;
+  if (!__builtin_add_overflow(now_ns, lease_ns, &end_ns)) return end_ns;
+  return lease_ns > 0 ? std::numeric_limits<std::int64_t>::max()
+                      : std::numeric_limits<std::int64_t>::min();
 }
 
 Result<void> check_renewable(const TrialRow& stored) {

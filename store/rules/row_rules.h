@@ -19,7 +19,10 @@ Result<std::string> object_text(const nlohmann::json& value, std::string_view wh
 /// Returns the command as a JSON array of strings.
 Result<std::string> command_text(const std::vector<std::string>& command);
 
-/// Refuses text that is not UTF-8; the message names `what`.
+/// Returns whether this is UTF-8 without NUL.
+bool is_text(std::string_view text);
+/// Refuses text that is not UTF-8, or holds NUL, which PostgreSQL does not store; the message names
+/// `what`.
 Result<void> check_text(std::string_view text, const std::string& what);
 Result<void> check_finite(double value, const std::string& what);
 /// Refuses an invalid name for a `kind`: a study, a profile.
@@ -53,6 +56,9 @@ PromotionRow promoted(const NewPromotion& promotion, const KeyState& state,
 
 /// Returns whether a version must now move to `stage`; false if it is there already.
 Result<bool> must_move(const PromotionRow& stored, PromotionStage stage);
+
+/// Returns the time at which a lease of `lease_ns` ends that begins at `now_ns`.
+std::int64_t lease_end_ns(std::int64_t now_ns, std::int64_t lease_ns);
 
 /// Refuses a trial that has ended.
 Result<void> check_renewable(const TrialRow& stored);

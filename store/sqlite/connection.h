@@ -125,6 +125,10 @@ class Query {
   /// Steps to the next row; returns false after the last one.
   Result<bool> next();
 
+  /// Binds the parameter `index`, from 1, in addition to those that Connection::query() has bound.
+  template <class Value>
+  Result<void> bind_more(int index, const Value& value);
+
   // Columns of the current row, from 0. SQLite converts values of another type by its rules.
   bool is_null(int column) const;
   std::int64_t integer(int column) const;
@@ -190,6 +194,13 @@ Result<Query> Connection::query(std::string_view sql, const Values&... values) {
   ((code = code == 0 ? query.bind(++index, values) : code), ...);
   if (code != 0) return failure(error(code));
   return query;
+}
+
+template <class Value>
+Result<void> Query::bind_more(int index, const Value& value) {
+  const int code = bind(index, value);
+  if (code != 0) return failure(db_->error(code));
+  return {};
 }
 
 template <class... Values>

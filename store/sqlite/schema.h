@@ -1,6 +1,6 @@
 #pragma once
 
-// The tables of a store's file and their migrations (docs/formats/store.md). Not thread-safe.
+// Migrates a store's file (docs/formats/store.md). Not thread-safe.
 
 #include <cstdint>
 #include <span>
@@ -13,8 +13,8 @@ namespace hocket::sqlite {
 /// PRAGMA application_id of every store: "hckt".
 inline constexpr std::int64_t kApplicationId = 0x68636b74;
 
-/// Returns the migrations. Step i turns version i (PRAGMA user_version; 0 is an empty file) into
-/// version i + 1. Steps are only appended, since existing files have run the released ones.
+/// Returns SQLite's statements of schema::steps(): number i turns version i (PRAGMA user_version; 0
+/// is an empty file) into version i + 1.
 std::span<const char* const> migration_steps();
 
 /// Returns the file's version, from 0 to `newest`. Returns invalid_argument if it is another

@@ -4,6 +4,7 @@
 // thread-safe.
 
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -68,11 +69,11 @@ class FaultyStore final : public Store {
   Result<std::int64_t> abandon_running_trials(std::int64_t study_id) override {
     return pass([&] { return inner_->abandon_running_trials(study_id); });
   }
-  Result<void> renew_lease(std::int64_t trial_id, std::int64_t lease_until_ns) override {
-    return pass([&] { return inner_->renew_lease(trial_id, lease_until_ns); });
+  Result<std::int64_t> renew_lease(std::int64_t trial_id, std::int64_t lease_ns) override {
+    return pass([&] { return inner_->renew_lease(trial_id, lease_ns); });
   }
-  Result<std::int64_t> expire_leases(std::int64_t study_id, std::int64_t now_ns) override {
-    return pass([&] { return inner_->expire_leases(study_id, now_ns); });
+  Result<std::int64_t> expire_leases(std::int64_t study_id) override {
+    return pass([&] { return inner_->expire_leases(study_id); });
   }
   Result<std::vector<TrialRow>> trials(std::int64_t study_id, TrialDetail detail) override {
     return pass([&] { return inner_->trials(study_id, detail); });
@@ -159,6 +160,13 @@ class FaultyStore final : public Store {
   }
   Result<std::int64_t> change_count() override {
     return pass([&] { return inner_->change_count(); });
+  }
+  Result<std::unique_ptr<ChangeListener>> listen(OnKeyChange on_change) override {
+    return pass([&] { return inner_->listen(std::move(on_change)); });
+  }
+  Result<std::unique_ptr<KeyClaim>> claim_key(std::int64_t topology_id,
+                                              std::int64_t workload_id) override {
+    return pass([&] { return inner_->claim_key(topology_id, workload_id); });
   }
 
  private:

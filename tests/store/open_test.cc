@@ -9,9 +9,10 @@
 #include <filesystem>
 #include <random>
 
+#include "store/sql/sql_store.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/database.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/sqlite/sqlite_database.h"
 #include "tests/scoped_environment.h"
 #include "tests/store/check_store.h"
 #include "tests/store/fixtures.h"
@@ -258,7 +259,7 @@ TEST(OpenStore, AFullDiskLosesNothingEarlier) {
     const auto pages = *must(db.integer("PRAGMA page_count"));
     // The limit lasts as long as the connection.
     must(db.integer("PRAGMA max_page_count = " + std::to_string(pages + 6)));
-    sqlite::SqliteStore store(std::move(db), system_unix_ns);
+    sql::SqlStore store(sqlite::make_database(std::move(db)), {});
     study_id = must(store.create_study(sample_study())).id;
     TrialResult result = sample_result(1);
     result.measurements["wall_ns"] = std::vector<double>(300, 1.5);

@@ -17,6 +17,7 @@
 #include "store/open.h"
 #include "store/sqlite/connection.h"
 #include "tests/store/fixtures.h"
+#include "tests/store/processes.h"
 
 namespace hocket {
 namespace {
@@ -26,65 +27,6 @@ namespace fs = std::filesystem;
 
 /// A generous limit, since the system may be busy; no test waits for it to expire.
 constexpr int kBusyTimeoutMs = 60'000;
-
-/// A pipe whose ends are closed with it.
-struct Pipe {
-  Pipe() {
-    if (pipe2(ends, O_CLOEXEC) != 0) abort();
-  }
-  ~Pipe() {
-    close_read();
-    close_write();
-  }
-  void close_read() { close_end(0); }
-  void close_write() { close_end(1); }
-  void close_end(int i) {
-    if (ends[i] >= 0) close(ends[i]);
-    ends[i] = -1;
-  }
-  int ends[2];
-};
-
-/// Runs `body` in a forked process, which exits with its return value. Failed expectations in it
-/// print to stderr; `body` returns 0 only if all hold.
-template <class Body>
-pid_t start_process(Body&& body) {
-  std::fflush(nullptr);
-  const pid_t child = fork();
-  if (child < 0) abort();
-  if (child == 0) {
-    int status = 99;
-    try {
-      status = body();
-    } catch (...) {
-    }
-    _exit(status);
-  }
-  return child;
-}
-
-int exit_status(pid_t child) {
-  int status = 0;
-  if (waitpid(child, &status, 0) != child) return -1;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-/// Prints the reason and makes the child's check fail.
-bool complain(const std::string& why) {
-  std::fprintf(stderr, "in the child: %s\n", why.c_str());
-  return false;
-}
-
-template <class T>
-bool worked(const Result<T>& result) {
-  return result ? true : complain(result.error().message);
-}
-
-template <class T>
-bool is_told(const Result<T>& result, std::string_view part) {
-  if (result) return complain("expected an error");
-  return result.error().message.find(part) != std::string::npos || complain(result.error().message);
-}
 
 TEST(StoreProcesses, ManyOpenANewStoreAtOnce) {
   for (int round = 0; round < 10; ++round) {
@@ -254,6 +196,7 @@ TEST(StoreProcesses, AKilledWriterLosesNoVersionAndNothingIsHalfAudited) {
 
 TEST(StoreProcesses, WorkersShareAStudyWhileLeasesExpire) {
   constexpr int kProcesses = 4, kTrials = 15;
+  constexpr std::int64_t kLongLeaseNs = 3'600'000'000'000;
   TemporaryFolder folder;
   const std::string path = folder.file("store.db");
   prepare(path);
@@ -265,9 +208,10 @@ TEST(StoreProcesses, WorkersShareAStudyWhileLeasesExpire) {
       for (int t = 0; t < kTrials; ++t) {
         // Every third lease ends at once, so any worker may remove its trial.
         const bool is_lost = t % 3 == 2;
-        const auto trial = (*store)->start_trial({1, {}, {{"x", t}}, "w", is_lost ? 0 : 1'000'000});
+        const auto trial =
+            (*store)->start_trial({1, {}, {{"x", t}}, "w", is_lost ? 0 : kLongLeaseNs});
         if (!worked(trial)) return 2;
-        if (!worked((*store)->expire_leases(1, 1))) return 3;
+        if (!worked((*store)->expire_leases(1))) return 3;
         if (!is_lost && !worked((*store)->finish_trial(trial->id, sample_result(t)))) return 4;
         if (is_lost && (*store)->finish_trial(trial->id, sample_result(t))) return 5;
       }

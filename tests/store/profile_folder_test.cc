@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "tests/scoped_environment.h"
 #include "tests/store/fixtures.h"
 
 namespace hocket {
@@ -58,6 +59,33 @@ TEST(ProfileFolder, RemovingLeavesWhatIsNoTrace) {
   for (const char* name : {"..", ".", "", "a/b", "../hocket.db.profiles"})
     EXPECT_EQ(code_of(remove_profile_folder(path, name)), ErrorCode::invalid_argument) << name;
   EXPECT_TRUE(std::filesystem::exists(dir.file("rank-0.sqlite")));
+}
+
+TEST(ProfileFolder, OfAStoreOnAServerIsWhereTheEnvironmentSays) {
+  const std::string store = "postgresql://ada@db/x";
+  const auto folder_by = [&](const char* traces, const char* state, const char* home) {
+    const ScopedEnvironment a("HOCKET_TRACES", traces), b("XDG_STATE_HOME", state), c("HOME", home);
+    return profiles_folder(store);
+  };
+  EXPECT_EQ(must(folder_by("/shared/traces", "/state", "/home/me")), "/shared/traces");
+  EXPECT_EQ(must(folder_by("", "/state", "/home/me")), "/state/hocket/profiles");
+  EXPECT_EQ(must(folder_by(nullptr, nullptr, "/home/me")), "/home/me/.local/state/hocket/profiles");
+  EXPECT_EQ(must(folder_by("traces", nullptr, nullptr)),
+            std::filesystem::absolute("traces").string());
+  const auto none = folder_by(nullptr, nullptr, nullptr);
+  EXPECT_EQ(code_of(none), ErrorCode::invalid_argument);
+  EXPECT_NE(message_of(none).find("set HOCKET_TRACES"), std::string::npos);
+
+  const TemporaryFolder dir;
+  const std::string traces = dir.file("traces");
+  const ScopedEnvironment variable("HOCKET_TRACES", traces.c_str());
+  const auto in_memory = open_store_in_memory();
+  const auto folder = must(create_profile_folder(*in_memory, store, "job"));
+  EXPECT_EQ(folder.path, traces + "/job-1");
+  EXPECT_EQ(must(profiles_folder(dir.file("hocket.db"))), dir.file("hocket.db.profiles"))
+      << "those of a file are beside it";
+  must(remove_profile_folder(store, folder.name));
+  EXPECT_FALSE(std::filesystem::exists(folder.path));
 }
 
 TEST(ProfileFolder, AFolderThatCannotBeMadeIsSaid) {

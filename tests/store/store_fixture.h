@@ -1,7 +1,7 @@
 #pragma once
 
-// The fixture of tests of a store in a file: the store, its clock, and rows to begin with. One
-// thread.
+// The fixture of tests of a store, wherever it is: the store, its clock, and rows to begin with.
+// One thread.
 
 #include <gtest/gtest.h>
 
@@ -9,6 +9,7 @@
 
 #include "store/open.h"
 #include "tests/store/fixtures.h"
+#include "tests/store/test_place.h"
 
 namespace hocket {
 
@@ -28,9 +29,9 @@ class StoreFixture : public testing::Test {
   }
 
   std::int64_t now_ns_ = 1'000;
-  TemporaryFolder folder_;
+  const TestPlace place_;
   const std::unique_ptr<Store> store_ =
-      must(open_store(folder_.file("store.db"), {.now_unix_ns = [this] { return now_ns_; }}));
+      must(open_store(place_.store(), {.now_unix_ns = [this] { return now_ns_; }}));
 };
 
 }  // namespace hocket

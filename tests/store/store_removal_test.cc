@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "store/store.h"
-#include "tests/store/check_store.h"
 #include "tests/store/fixtures.h"
 #include "tests/store/store_fixture.h"
 
@@ -51,13 +50,13 @@ TEST_F(StoreRemovalTest, RemovesAStudyWithItsTrialsAndKeepsItsVersions) {
   EXPECT_EQ(entry.action, "remove_study");
   EXPECT_EQ(entry.subject, study.name);
   EXPECT_EQ(entry.detail, nlohmann::json({{"id", 1}, {"state", "running"}, {"trials", 1}}));
-  EXPECT_TRUE(check_store(folder_.file("store.db")));
+  EXPECT_TRUE(place_.check());
 }
 
 TEST_F(StoreRemovalTest, NamesOfRemovedStudiesCanBeUsedAgainAndIdsCannot) {
   const auto last = must(store_->create_study(sample_study("last")));
   must(store_->remove_study(last.id, last.owner, ""));
-  const auto reopened = must(open_store(folder_.file("store.db")));
+  const auto reopened = must(open_store(place_.store()));
   const auto again = must(reopened->create_study(sample_study("last")));
   EXPECT_EQ(again.id, last.id + 1);
   EXPECT_EQ(must(store_->study(std::to_string(again.id))).name, "last");

@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "store/open.h"
-#include "tests/store/check_store.h"
 #include "tests/store/fixtures.h"
 #include "tests/store/store_fixture.h"
 
@@ -446,6 +445,60 @@ void share_among_threads(Store& store) {
 TEST_F(StoreTest, ThreadsShareAStore) {
   share_among_threads(*store_);
   share_among_threads(*open_store_in_memory());
+}
+
+TEST_F(StoreTest, TextIsUtf8WithoutNul) {
+  const std::string nul("a\0b", 3);
+  const auto study = new_study();
+  NewStudy owned = sample_study("owned");
+  owned.owner = nul;
+  EXPECT_THAT(message_of(store_->create_study(owned)), HasSubstr("holds a byte of zero"));
+  for (const std::string& bad : {nul, std::string("\xff")}) {
+    EXPECT_EQ(code_of(store_->update_study(study.id, {.owner = bad})), ErrorCode::invalid_argument);
+    EXPECT_EQ(code_of(store_->start_trial({study.id, {}, {{"x", 1}}, bad})),
+              ErrorCode::invalid_argument);
+    EXPECT_EQ(code_of(store_->upsert_workload(sample_workload(bad))), ErrorCode::invalid_argument);
+    EXPECT_EQ(code_of(store_->record_audit({bad, "a", "s"})), ErrorCode::invalid_argument);
+    // What cannot be stored is not found.
+    EXPECT_EQ(code_of(store_->study(bad)), ErrorCode::not_found);
+    EXPECT_EQ(code_of(store_->profile(bad)), ErrorCode::not_found);
+    EXPECT_EQ(must(store_->current_promotion(bad, "x")), std::nullopt);
+    EXPECT_EQ(must(store_->staged_promotion("x", bad)), std::nullopt);
+    EXPECT_EQ(must(store_->key_state(bad, bad)), KeyState());
+    EXPECT_THAT(must(store_->promotions({.key = ConfigKey{bad, bad}})), IsEmpty());
+    EXPECT_THAT(must(store_->audit({.subject = bad})), IsEmpty());
+    EXPECT_EQ(code_of(store_->remove_study(study.id, bad, "ada")), ErrorCode::unavailable);
+  }
+  // JSON escapes it.
+  const auto trial = must(store_->start_trial({study.id, {}, {{"x", nul}}}));
+  EXPECT_EQ(must(store_->trials(study.id, TrialDetail::summary)).front().params,
+            nlohmann::json({{"x", nul}}));
+  EXPECT_EQ(trial.params, nlohmann::json({{"x", nul}}));
+}
+
+TEST_F(StoreTest, AKeyIsClaimedOnceAtATime) {
+  const auto topology = must(store_->upsert_topology(sample_topology()));
+  const auto workload = must(store_->upsert_workload(sample_workload()));
+  const auto other = must(store_->upsert_workload(sample_workload("other")));
+  auto claim = must(store_->claim_key(topology, workload));
+  ASSERT_TRUE(claim);
+  EXPECT_TRUE(claim->is_held());
+  EXPECT_EQ(must(store_->claim_key(topology, workload)), nullptr);
+  const auto another = must(store_->claim_key(topology, other));
+  EXPECT_TRUE(another);
+  claim.reset();
+  EXPECT_TRUE(must(store_->claim_key(topology, workload)));
+  EXPECT_TRUE(another->is_held());
+  EXPECT_EQ(code_of(store_->claim_key(topology, 99)), ErrorCode::not_found);
+  EXPECT_EQ(code_of(store_->claim_key(99, workload)), ErrorCode::not_found);
+}
+
+TEST_F(StoreTest, ALeaseWithoutEndIsThatOfTheLastTime) {
+  const auto study = new_study();
+  constexpr auto kEver = std::numeric_limits<std::int64_t>::max();
+  const auto row = must(store_->start_trial({study.id, {}, {{"x", 1}}, "w", kEver}));
+  EXPECT_EQ(row.lease_until_ns, kEver);
+  EXPECT_EQ(must(store_->expire_leases(study.id)), 0);
 }
 
 TEST(StudyStates, HaveTheWordsOfTheJsonOutput) {

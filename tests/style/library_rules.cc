@@ -22,6 +22,7 @@ const std::vector<LibraryRule>& library_rules() {
       {"gloo/config.h", {"core/host/gloo_collective.cc", "core/host/topology_probe.cc"}},
       {"gloo/", {"core/host/gloo_collective.cc", "core/host/gloo_ring.cc"}},
       {"sqlite3", {"store/sqlite/"}},
+      {"libpq", {"store/postgres/"}},
       {"archive", {"profiler/formats/packed_stream"}},
       {"google/protobuf", {"profiler/formats/perfetto.cc"}},
       {"perfetto.pb.h", {"profiler/formats/perfetto.cc"}},

@@ -120,7 +120,7 @@ CLI::App* add_one(CLI::App& profiles, Action& action, const char* name, const ch
                   Result<int> (*perform)(const ProfilesOptions&, Context&),
                   const std::shared_ptr<ProfilesOptions>& options) {
   auto* verb = profiles.add_subcommand(name, help);
-  verb->add_option("--store", options->store, "the store's file");
+  verb->add_option("--store", options->store, "the store: a file, or a URI of PostgreSQL");
   verb->add_flag("--json", options->json, "print JSON");
   verb->callback([options, perform, &action] {
     action = [options, perform](Context& context) { return perform(*options, context); };

@@ -92,7 +92,7 @@ void add_prune(CLI::App& program, Action& action) {
   auto options = std::make_shared<LeftOverOptions>();
   auto* verb = program.add_subcommand("prune", "remove files that killed processes left over");
   verb->add_flag("--dry-run", options->dry_run, "say what would go, and remove nothing");
-  verb->add_option("--store", options->store, "the store's file");
+  verb->add_option("--store", options->store, "the store: a file, or a URI of PostgreSQL");
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer(
       "Removes what `hocket doctor` calls left over: folders for temporary files at once,\n"

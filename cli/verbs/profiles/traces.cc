@@ -200,7 +200,7 @@ void add_traces(CLI::App& program, Action& action) {
                    "in the SVG, in place of a profile's name; once for each profile")
       ->allow_extra_args(false)
       ->needs(output);
-  verb->add_option("--store", options->store, "the store's file");
+  verb->add_option("--store", options->store, "the store: a file, or a URI of PostgreSQL");
   verb->add_flag("--json", options->json, "print the records as JSON");
   verb->footer(
       "All ranks are drawn over the same stretch of time: the lowest one's iteration.\n"

@@ -53,6 +53,12 @@ TEST_F(TorchEnvironment, PythonFindsThePackageBeforeAnythingElse) {
   EXPECT_EQ(variables("a", {}, {{"PYTHONPATH", ""}}).value()["PYTHONPATH"], path);
 }
 
+TEST_F(TorchEnvironment, AStoreOnAServerIsPassedOnAsItIs) {
+  install("a");
+  const std::string uri = "postgresql://ada:pw@db/x?host=/tmp";
+  EXPECT_EQ(variables("a", {.store = uri}, {}).value()["HOCKET_STORE"], uri);
+}
+
 TEST_F(TorchEnvironment, TheLibraryBesideTheProgramIsUsedUnlessAnotherIsNamed) {
   install("a");
   std::filesystem::create_directories(folder_.file("a/lib"));

@@ -23,7 +23,7 @@ DaemonState::DaemonState(Store& store, const Clock& clock, DaemonStateOptions op
             .errors = errors,
             .limits = options.limits,
             .method = options.method}),
-      studies(store, options.now_unix_ns, options.limits),
+      studies(store, options.limits),
       browser(store),
       changes(store, feed, jobs, web_version()),
       api({.store = store,

@@ -60,8 +60,7 @@ Result<void> StudyService::take_changes(const std::vector<TrialRow>& trials, Run
   return {};
 }
 
-StudyService::StudyService(Store& store, WallClock now_unix_ns, StateLimits limits)
-    : store_(store), now_unix_ns_(std::move(now_unix_ns)), limits_(limits) {}
+StudyService::StudyService(Store& store, StateLimits limits) : store_(store), limits_(limits) {}
 
 Result<StudyRow> StudyService::find(const std::string& study) const {
   auto row = store_.study(study);
@@ -105,7 +104,7 @@ Result<void> StudyService::check_lease(std::int64_t lease_ns) const {
 }
 
 Result<void> StudyService::catch_up(const StudyRow& study, Running& state) {
-  HOCKET_TRY(store_.expire_leases(study.id, now_unix_ns_()));
+  HOCKET_TRY(store_.expire_leases(study.id));
   const auto trials = store_.trials(study.id, TrialDetail::with_measurements);
   HOCKET_TRY(trials);
   const bool is_known = std::ranges::all_of(*trials, [&](const TrialRow& trial) {
@@ -136,7 +135,7 @@ Result<StudyService::Asked> StudyService::ask(const std::string& name, const std
   auto row = store_.start_trial({.study_id = study->id,
                                  .params = to_json(*next.params),
                                  .worker = worker,
-                                 .lease_until_ns = now_unix_ns_() + lease_ns});
+                                 .lease_ns = lease_ns});
   if (!row) {
     state->session->give_back(*next.params);
     return failure(row.error());
@@ -172,9 +171,7 @@ Result<std::int64_t> StudyService::renew(const std::string& name, std::int64_t t
   const auto study = find(name);
   HOCKET_TRY(study);
   HOCKET_TRY(check_trial(*study, trial_id));
-  const std::int64_t until_ns = now_unix_ns_() + lease_ns;
-  HOCKET_TRY(store_.renew_lease(trial_id, until_ns));
-  return until_ns;
+  return store_.renew_lease(trial_id, lease_ns);
 }
 
 Result<std::optional<Recommendation>> StudyService::recommend(const std::string& name) {

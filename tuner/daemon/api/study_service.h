@@ -29,8 +29,8 @@ inline constexpr std::int64_t kLongestLeaseNs = 86'400'000'000'000;
 
 class StudyService {
  public:
-  explicit StudyService(Store& store, WallClock now_unix_ns = system_unix_ns,
-                        StateLimits limits = {});
+  /// Leases are by the store's clock.
+  explicit StudyService(Store& store, StateLimits limits = {});
 
   struct Asked {
     std::optional<TrialRow> trial;
@@ -47,7 +47,7 @@ class StudyService {
   /// given to another worker.
   Result<void> tell(const std::string& study, std::int64_t trial_id, const TrialResult& result);
 
-  /// Returns the lease's new end in Unix time.
+  /// Returns the lease's new end by the store's clock.
   Result<std::int64_t> renew(const std::string& study, std::int64_t trial_id,
                              std::int64_t lease_ns);
 
@@ -85,7 +85,6 @@ class StudyService {
   Result<void> check_trial(const StudyRow& study, std::int64_t trial_id) const;
 
   Store& store_;
-  const WallClock now_unix_ns_;
   const StateLimits limits_;
   mutable std::mutex mutex_;
   // Guarded by mutex_:

@@ -43,7 +43,7 @@ class StudyServiceTest : public testing::Test {
 
   std::int64_t now_ns_ = 1'000;
   std::unique_ptr<Store> store_ = open_store_in_memory([this] { return now_ns_; });
-  StudyService service_{*store_, [this] { return now_ns_; }};
+  StudyService service_{*store_};
 };
 
 TEST_F(StudyServiceTest, ALostLeaseGoesToTheNextWhoAsks) {
@@ -116,19 +116,19 @@ TEST_F(StudyServiceTest, ARestartGoesOn) {
   const auto study = new_study(12, "model");
   std::set<std::string> settings;
   for (int i = 0; i < 12; ++i) {
-    StudyService restarted(*store_, [this] { return now_ns_; });
+    StudyService restarted(*store_);
     const auto asked = must(restarted.ask(study, "w", kLease));
     ASSERT_TRUE(asked.trial) << asked.reason;
     EXPECT_TRUE(settings.insert(asked.trial->params.dump()).second) << asked.trial->params;
     // Every third is told only once all were asked.
     if (i % 3 != 0) must(service_.tell(study, asked.trial->id, result(i + 1)));
   }
-  StudyService restarted(*store_, [this] { return now_ns_; });
+  StudyService restarted(*store_);
   EXPECT_FALSE(must(restarted.ask(study, "w", kLease)).is_finished);
 }
 
 TEST_F(StudyServiceTest, KeepsAFewSearchesInMemoryAndMakesOthersAgain) {
-  StudyService service(*store_, [this] { return now_ns_; }, {.study_sessions = 2});
+  StudyService service(*store_, {.study_sessions = 2});
   std::vector<std::string> studies;
   for (int i = 0; i < 5; ++i) studies.push_back(new_study(10));
   std::map<std::string, std::set<std::string>> settings;

@@ -104,7 +104,7 @@ class StudyUnderJumps : public testing::Test {
 
   std::int64_t wall_ns_ = 1'800'000'000 * kSecondNs;
   std::unique_ptr<Store> store_ = open_store_in_memory([this] { return wall_ns_; });
-  StudyService service_{*store_, [this] { return wall_ns_; }};
+  StudyService service_{*store_};
 };
 
 TEST_F(StudyUnderJumps, ALeaseOutlivesItsTimeByTheJumpAtMost) {

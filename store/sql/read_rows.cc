@@ -1,4 +1,4 @@
-#include "store/sqlite/read_rows.h"
+#include "store/sql/read_rows.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -7,7 +7,7 @@
 
 #include "core/base/json.h"
 
-namespace hocket::sqlite {
+namespace hocket::sql {
 namespace {
 
 tl::unexpected<Error> damaged(const std::string& what) {
@@ -15,11 +15,11 @@ tl::unexpected<Error> damaged(const std::string& what) {
 }
 
 /// Returns the error for an unknown word. Does not repeat the text, which may hold any bytes.
-tl::unexpected<Error> unknown_word(const Query& row, const char* column) {
+tl::unexpected<Error> unknown_word(const Rows& row, const char* column) {
   return damaged("row " + std::to_string(row.integer(0)) + " has an unknown " + column);
 }
 
-Result<StudyState> read_study_state(const Query& row, int column) {
+Result<StudyState> read_study_state(const Rows& row, int column) {
   const std::string text = row.text(column);
   for (const auto state : {StudyState::running, StudyState::finished, StudyState::interrupted}) {
     if (text == to_string(state)) return state;
@@ -27,7 +27,7 @@ Result<StudyState> read_study_state(const Query& row, int column) {
   return unknown_word(row, "state");
 }
 
-Result<StudyOrigin> read_study_origin(const Query& row, int column) {
+Result<StudyOrigin> read_study_origin(const Rows& row, int column) {
   const std::string text = row.text(column);
   for (const auto origin : {StudyOrigin::tune, StudyOrigin::http, StudyOrigin::live}) {
     if (text == to_string(origin)) return origin;
@@ -35,11 +35,11 @@ Result<StudyOrigin> read_study_origin(const Query& row, int column) {
   return unknown_word(row, "origin");
 }
 
-Result<nlohmann::json> read_document(const Query& row, int column) {
+Result<nlohmann::json> read_document(const Rows& row, int column) {
   return parse_object(row.text(column), "row " + std::to_string(row.integer(0)));
 }
 
-Result<std::vector<std::string>> read_command(const Query& row, int column) {
+Result<std::vector<std::string>> read_command(const Rows& row, int column) {
   const auto list = nlohmann::json::parse(row.text(column), nullptr, /*allow_exceptions=*/false);
   std::vector<std::string> command;
   if (!list.is_array()) return damaged("the command is not a JSON array");
@@ -52,7 +52,7 @@ Result<std::vector<std::string>> read_command(const Query& row, int column) {
 
 /// Reads a topology or a workload, whose tables have the same columns.
 template <class Row>
-Result<Row> read_description(const Query& row) {
+Result<Row> read_description(const Rows& row) {
   auto document = read_document(row, 3);
   HOCKET_TRY(document);
   return Row{row.integer(0), row.text(1), row.text(2), std::move(*document)};
@@ -60,15 +60,15 @@ Result<Row> read_description(const Query& row) {
 
 }  // namespace
 
-Result<TopologyRow> read_topology(const Query& row) {
+Result<TopologyRow> read_topology(const Rows& row) {
   return read_description<TopologyRow>(row);
 }
 
-Result<WorkloadRow> read_workload(const Query& row) {
+Result<WorkloadRow> read_workload(const Rows& row) {
   return read_description<WorkloadRow>(row);
 }
 
-Result<StudyRow> read_study(const Query& row) {
+Result<StudyRow> read_study(const Rows& row) {
   auto command = read_command(row, 2);
   HOCKET_TRY(command);
   auto definition = read_document(row, 3);
@@ -99,11 +99,11 @@ Result<StudyRow> read_study(const Query& row) {
   return study;
 }
 
-Result<TrialOutput> read_trial_output(const Query& row) {
+Result<TrialOutput> read_trial_output(const Rows& row) {
   return TrialOutput{row.text(1), row.text(2)};
 }
 
-Result<TrialRow> read_trial(const Query& row) {
+Result<TrialRow> read_trial(const Rows& row) {
   const auto phase = parse_trial_phase(row.text(3));
   if (!phase) return unknown_word(row, "phase");
   const auto state = parse_trial_state(row.text(4));
@@ -131,7 +131,7 @@ Result<TrialRow> read_trial(const Query& row) {
   return trial;
 }
 
-Result<PromotionRow> read_promotion(const Query& row) {
+Result<PromotionRow> read_promotion(const Rows& row) {
   auto config = read_document(row, 4);
   HOCKET_TRY(config);
   const auto origin = parse_promotion_origin(row.text(9));
@@ -160,7 +160,7 @@ Result<PromotionRow> read_promotion(const Query& row) {
   return promotion;
 }
 
-Result<QuarantineRow> read_quarantine(const Query& row) {
+Result<QuarantineRow> read_quarantine(const Rows& row) {
   auto config = read_document(row, 3);
   HOCKET_TRY(config);
   return QuarantineRow{.id = row.integer(0),
@@ -172,7 +172,7 @@ Result<QuarantineRow> read_quarantine(const Query& row) {
                        .quarantined_at_ns = row.integer(6)};
 }
 
-Result<AuditRow> read_audit(const Query& row) {
+Result<AuditRow> read_audit(const Rows& row) {
   auto detail = read_document(row, 5);
   HOCKET_TRY(detail);
   return AuditRow{.id = row.integer(0),
@@ -183,7 +183,7 @@ Result<AuditRow> read_audit(const Query& row) {
                   .detail = std::move(*detail)};
 }
 
-Result<ProfileRow> read_profile(const Query& row) {
+Result<ProfileRow> read_profile(const Rows& row) {
   auto config = read_document(row, 5);
   HOCKET_TRY(config);
   auto structure = read_document(row, 6);
@@ -203,7 +203,7 @@ Result<ProfileRow> read_profile(const Query& row) {
                     .kept = row.integer(9) != 0};
 }
 
-Result<ProfileRank> read_profile_rank(const Query& row) {
+Result<ProfileRank> read_profile_rank(const Rows& row) {
   auto clock_fit = read_document(row, 7);
   HOCKET_TRY(clock_fit);
   return ProfileRank{.rank = row.integer(1),
@@ -215,7 +215,7 @@ Result<ProfileRank> read_profile_rank(const Query& row) {
                      .clock_fit = std::move(*clock_fit)};
 }
 
-Result<ProfileIteration> read_profile_iteration(const Query& row) {
+Result<ProfileIteration> read_profile_iteration(const Rows& row) {
   return ProfileIteration{.rank = row.integer(1),
                           .step = row.integer(2),
                           .begin_ns = row.integer(3),
@@ -225,7 +225,7 @@ Result<ProfileIteration> read_profile_iteration(const Query& row) {
                           .exposed_ns = row.integer(7)};
 }
 
-Result<ProfileMetric> read_profile_metric(const Query& row) {
+Result<ProfileMetric> read_profile_metric(const Rows& row) {
   ProfileMetric metric{row.optional_integer(1), row.text(2), row.real(3)};
   if (!std::isfinite(metric.value)) {
     return damaged("a metric of profile row " + std::to_string(row.integer(0)) +
@@ -234,7 +234,7 @@ Result<ProfileMetric> read_profile_metric(const Query& row) {
   return metric;
 }
 
-Result<ProfileRequestRow> read_profile_request(const Query& row) {
+Result<ProfileRequestRow> read_profile_request(const Rows& row) {
   ProfileRequestRow request{.id = row.integer(0),
                             .job = row.text(1),
                             .iterations = row.integer(2),
@@ -245,4 +245,4 @@ Result<ProfileRequestRow> read_profile_request(const Query& row) {
   return request;
 }
 
-}  // namespace hocket::sqlite
+}  // namespace hocket::sql

@@ -1,24 +1,28 @@
 #pragma once
 
-// The Store in an SQLite file (docs/formats/store.md). Thread-safe: one connection behind a mutex.
-// SQLite isolates processes: readers never wait, and writers wait for each other up to the
-// connection's busy timeout.
+// The Store in a database (docs/formats/store.md). Thread-safe: one database behind a mutex.
+//
+// Where transactions write at the same time, they lock rows, always in this order, so that none
+// waits for another in a circle: a key's workload, a study, its trials or versions, names that
+// Database::hold() knows (creating studies, creating profiles, the audit). Whoever would have to
+// lock against the order skips what is locked (expire_leases).
 
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "store/open.h"
-#include "store/sqlite/connection.h"
+#include "store/sql/database.h"
 #include "store/store.h"
 
-namespace hocket::sqlite {
+namespace hocket::sql {
 
-class SqliteStore final : public Store {
+class SqlStore final : public Store {
  public:
-  /// Requires `db` from open_database().
-  SqliteStore(Connection db, WallClock now_unix_ns);
+  /// Requires a database whose schema is the newest. Without `now_unix_ns` its own clock counts.
+  SqlStore(std::unique_ptr<Database> db, WallClock now_unix_ns);
 
   Result<std::int64_t> upsert_topology(const Topology& topology) override;
   Result<std::int64_t> upsert_workload(const Workload& workload) override;
@@ -35,8 +39,8 @@ class SqliteStore final : public Store {
   Result<void> finish_trial(std::int64_t trial_id, const TrialResult& result) override;
   Result<std::optional<TrialOutput>> trial_output(std::int64_t trial_id) override;
   Result<std::int64_t> abandon_running_trials(std::int64_t study_id) override;
-  Result<void> renew_lease(std::int64_t trial_id, std::int64_t lease_until_ns) override;
-  Result<std::int64_t> expire_leases(std::int64_t study_id, std::int64_t now_ns) override;
+  Result<std::int64_t> renew_lease(std::int64_t trial_id, std::int64_t lease_ns) override;
+  Result<std::int64_t> expire_leases(std::int64_t study_id) override;
   Result<std::vector<TrialRow>> trials(std::int64_t study_id, TrialDetail detail) override;
   Result<PromotionRow> promote(const NewPromotion& promotion) override;
   Result<void> set_stage(std::int64_t promotion_id, PromotionStage stage, std::string_view actor,
@@ -71,17 +75,26 @@ class SqliteStore final : public Store {
                                                                 std::int64_t max_age_ns) override;
   Result<std::vector<ProfileRequestRow>> profile_requests() override;
   Result<std::int64_t> change_count() override;
+  Result<std::unique_ptr<ChangeListener>> listen(OnKeyChange on_change) override;
+  Result<std::unique_ptr<KeyClaim>> claim_key(std::int64_t topology_id,
+                                              std::int64_t workload_id) override;
 
  private:
-  /// Runs `body` in a transaction and commits if it returns a value.
+  using Access = Database::Access;
+
+  /// Runs `body` in a transaction and commits if it returns a value. Repeats both where the
+  /// database says that this helps, so `body` must not change what it uses.
   template <class Body>
-  auto transact(Transaction::Kind kind, Body&& body) -> decltype(body());
+  auto transact(Access access, Body&& body) -> decltype(body());
 
   // All functions below run within a transaction.
+  using Found = Result<std::unique_ptr<Rows>>;
   template <class Row>
-  Result<std::vector<Row>> rows(Result<Query> query, Result<Row> (*read)(const Query&));
+  Result<std::vector<Row>> rows(Found query, Result<Row> (*read)(const Rows&));
   template <class Row>
-  Result<std::optional<Row>> first(Result<Query> query, Result<Row> (*read)(const Query&));
+  Result<std::optional<Row>> first(Found query, Result<Row> (*read)(const Rows&));
+  /// Returns the time for a row that is written now.
+  Result<std::int64_t> now_ns();
 
   /// Returns the id that `select` finds for `key`; without one, the id of a row that `insert` adds.
   Result<std::int64_t> upsert(std::string_view select, std::string_view insert,
@@ -90,7 +103,16 @@ class SqliteStore final : public Store {
   Result<std::optional<StudyRow>> study_by_name(std::string_view name);
   /// Returns not_found if there is none.
   Result<StudyRow> study_by_id(std::int64_t id);
+  enum class StudyLock {
+    change,     ///< nobody else changes it or its trials
+    removal,    ///< nor adds a row that refers to it
+    reference,  ///< nobody removes it
+  };
+  /// The same, and locks it until the transaction ends.
+  Result<StudyRow> locked_study(std::int64_t id, StudyLock lock = StudyLock::change);
+  Result<std::optional<TrialRow>> locked_trial(std::int64_t id);
   Result<std::string> new_name(const NewStudy& study, std::int64_t id);
+  Result<void> check_name_is_free(const NewProfile& profile);
   Result<std::string> new_name(const NewProfile& profile, std::int64_t id);
   /// Returns "" without a workload.
   Result<std::string> name_of_workload(std::optional<std::int64_t> workload_id);
@@ -99,7 +121,11 @@ class SqliteStore final : public Store {
   Result<void> touch_study(std::int64_t study_id);
   /// Returns not_found for an unknown topology or workload.
   Result<ConfigKey> key_of(std::int64_t topology_id, std::int64_t workload_id);
+  /// The same, and keeps others from changing the key until the transaction ends.
+  Result<ConfigKey> locked_key(std::int64_t topology_id, std::int64_t workload_id);
   Result<KeyState> state_of(std::int64_t topology_id, std::int64_t workload_id);
+  /// Returns not_found if there is none.
+  Result<PromotionRow> version(std::int64_t id);
   Result<std::optional<PromotionRow>> current_of(std::int64_t topology_id,
                                                  std::int64_t workload_id);
   Result<std::optional<PromotionRow>> newest_promotion(std::string_view topology_fingerprint,
@@ -112,52 +138,70 @@ class SqliteStore final : public Store {
   Result<void> write_parts(std::int64_t profile_id, const NewProfile& profile);
   Result<std::optional<ProfileRequestRow>> open_request(std::string_view job_id,
                                                         std::string_view job_name,
-                                                        std::int64_t oldest_ns);
+                                                        std::int64_t max_age_ns, Access access);
   Result<void> read_measurements(std::int64_t study_id, std::vector<TrialRow>& trials);
   Result<void> write_result(std::int64_t trial_id, const TrialResult& result);
   Result<void> write_output(std::int64_t trial_id, const TrialOutput& output);
 
-  const WallClock now_unix_ns_;
+  const WallClock now_unix_ns_;  // empty: the database's
 
   std::mutex mutex_;
-  Connection db_;  // guarded by mutex_
+  const std::unique_ptr<Database> owned_;  // guarded by mutex_, but for listen() and claim()
+  Database& db_ = *owned_;
+};
+
+/// Ends a transaction that is not committed, also when an exception passes.
+class RollBack {
+ public:
+  explicit RollBack(Database& db) : db_(db) {}
+  ~RollBack() { db_.rollback(); }
+  RollBack(const RollBack&) = delete;
+  RollBack& operator=(const RollBack&) = delete;
+
+ private:
+  Database& db_;
 };
 
 template <class Body>
-auto SqliteStore::transact(Transaction::Kind kind, Body&& body) -> decltype(body()) {
+auto SqlStore::transact(Access access, Body&& body) -> decltype(body()) {
+  constexpr int kAttempts = 3;
   const std::lock_guard lock(mutex_);
-  auto transaction = Transaction::begin(db_, kind);
-  HOCKET_TRY(transaction);
-  auto result = body();
-  if (!result) return result;
-  HOCKET_TRY(transaction->commit());
-  return result;
+  for (int attempt = 1;; ++attempt) {
+    HOCKET_TRY(db_.begin(access));
+    const RollBack unless_committed(db_);
+    auto result = body();
+    if (result) {
+      const auto ended = db_.commit();
+      if (ended) return result;
+      result = failure(ended.error());
+    }
+    if (attempt == kAttempts || !db_.is_repeatable()) return result;
+  }
 }
 
 template <class Row>
-Result<std::vector<Row>> SqliteStore::rows(Result<Query> query, Result<Row> (*read)(const Query&)) {
+Result<std::vector<Row>> SqlStore::rows(Found query, Result<Row> (*read)(const Rows&)) {
   HOCKET_TRY(query);
   std::vector<Row> found;
   for (;;) {
-    const auto more = query->next();
+    const auto more = (*query)->next();
     HOCKET_TRY(more);
     if (!*more) return found;
-    auto row = read(*query);
+    auto row = read(**query);
     if (!row) {
       return failure(ErrorCode::unavailable,
-                     "store " + db_.path() + " is damaged: " + row.error().message);
+                     "store " + db_.name() + " is damaged: " + row.error().message);
     }
     found.push_back(std::move(*row));
   }
 }
 
 template <class Row>
-Result<std::optional<Row>> SqliteStore::first(Result<Query> query,
-                                              Result<Row> (*read)(const Query&)) {
+Result<std::optional<Row>> SqlStore::first(Found query, Result<Row> (*read)(const Rows&)) {
   auto found = rows(std::move(query), read);
   HOCKET_TRY(found);
   if (found->empty()) return std::nullopt;
   return std::move(found->front());
 }
 
-}  // namespace hocket::sqlite
+}  // namespace hocket::sql

@@ -1,26 +1,25 @@
-// SqliteStore's functions for keys: versions, states, quarantine, and their audit.
+// SqlStore's functions for keys: versions, states, quarantine, and their audit.
 
 #include <algorithm>
+#include <limits>
 
 #include "store/rules/audit_entries.h"
 #include "store/rules/row_rules.h"
-#include "store/sqlite/read_rows.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/sql/read_rows.h"
+#include "store/sql/sql_store.h"
 
-namespace hocket::sqlite {
+namespace hocket::sql {
 namespace {
 
-using Kind = Transaction::Kind;
-
-Result<ConfigKey> read_config_key(const Query& row) {
+Result<ConfigKey> read_config_key(const Rows& row) {
   return ConfigKey{row.text(0), row.text(1)};
 }
 
-Result<KeyState> read_key_state(const Query& row) {
+Result<KeyState> read_key_state(const Rows& row) {
   return KeyState{row.integer(0) != 0, row.integer(1) != 0};
 }
 
-Result<KeyRow> read_key(const Query& row) {
+Result<KeyRow> read_key(const Rows& row) {
   return KeyRow{.topology_id = row.integer(0),
                 .workload_id = row.integer(1),
                 .key = {row.text(2), row.text(3)},
@@ -36,7 +35,7 @@ const PromotionRow* pointer_to(const std::optional<PromotionRow>& version) {
 
 }  // namespace
 
-Result<ConfigKey> SqliteStore::key_of(std::int64_t topology_id, std::int64_t workload_id) {
+Result<ConfigKey> SqlStore::key_of(std::int64_t topology_id, std::int64_t workload_id) {
   HOCKET_TRY(check_references(topology_id, workload_id));
   return first(db_.query("SELECT topologies.fingerprint, workloads.fingerprint "
                          "FROM topologies, workloads "
@@ -46,7 +45,15 @@ Result<ConfigKey> SqliteStore::key_of(std::int64_t topology_id, std::int64_t wor
       .map([](auto key) { return key.value_or(ConfigKey()); });
 }
 
-Result<KeyState> SqliteStore::state_of(std::int64_t topology_id, std::int64_t workload_id) {
+Result<ConfigKey> SqlStore::locked_key(std::int64_t topology_id, std::int64_t workload_id) {
+  // One lock for all keys of the workload: they are not changed so often. Rows that refer to the
+  // workload can still be added.
+  HOCKET_TRY(
+      db_.integer("SELECT id FROM workloads WHERE id = ?1 {FOR NO KEY UPDATE}", workload_id));
+  return key_of(topology_id, workload_id);
+}
+
+Result<KeyState> SqlStore::state_of(std::int64_t topology_id, std::int64_t workload_id) {
   return first(db_.query("SELECT pinned, frozen FROM key_states "
                          "WHERE topology_id = ?1 AND workload_id = ?2",
                          topology_id, workload_id),
@@ -54,74 +61,89 @@ Result<KeyState> SqliteStore::state_of(std::int64_t topology_id, std::int64_t wo
       .map([](auto state) { return state.value_or(KeyState()); });
 }
 
-Result<std::optional<PromotionRow>> SqliteStore::current_of(std::int64_t topology_id,
-                                                            std::int64_t workload_id) {
+Result<std::optional<PromotionRow>> SqlStore::current_of(std::int64_t topology_id,
+                                                         std::int64_t workload_id) {
   return first(db_.query("SELECT * FROM promotions WHERE topology_id = ?1 AND workload_id = ?2 "
                          "AND stage = 'released' ORDER BY id DESC LIMIT 1",
                          topology_id, workload_id),
                read_promotion);
 }
 
-Result<PromotionRow> SqliteStore::promote(const NewPromotion& promotion) {
+Result<PromotionRow> SqlStore::promote(const NewPromotion& promotion) {
   HOCKET_TRY(rules::check(promotion));
   const auto config = rules::object_text(promotion.config, "the promoted configuration");
   HOCKET_TRY(config);
-  return transact(Kind::write, [&]() -> Result<PromotionRow> {
-    const auto key = key_of(promotion.topology_id, promotion.workload_id);
+  return transact(Access::write, [&]() -> Result<PromotionRow> {
+    const auto key = locked_key(promotion.topology_id, promotion.workload_id);
     HOCKET_TRY(key);
     if (promotion.study_id) {
-      HOCKET_TRY(study_by_id(*promotion.study_id));
+      HOCKET_TRY(locked_study(*promotion.study_id, StudyLock::reference));
     }
     const auto state = state_of(promotion.topology_id, promotion.workload_id);
     HOCKET_TRY(state);
     const auto before = current_of(promotion.topology_id, promotion.workload_id);
     HOCKET_TRY(before);
-    PromotionRow row = rules::promoted(promotion, *state, now_unix_ns_());
+    const auto at_ns = now_ns();
+    HOCKET_TRY(at_ns);
+    PromotionRow row = rules::promoted(promotion, *state, *at_ns);
     const auto measured = [&](double MeasuredGain::*member) {
       return row.measured ? std::optional((*row.measured).*member) : std::nullopt;
     };
-    HOCKET_TRY(db_.execute(
+    const auto id = db_.integer(
         "INSERT INTO promotions (topology_id, workload_id, study_id, config, value, "
         "default_value, gain, promoted_at_ns, origin, stage, actor, note) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) RETURNING id",
         row.topology_id, row.workload_id, row.study_id, *config, measured(&MeasuredGain::value),
         measured(&MeasuredGain::default_value), measured(&MeasuredGain::gain), row.promoted_at_ns,
-        to_string(row.origin), to_string(row.stage), row.actor, row.note));
-    row.id = db_.last_insert_id();
+        to_string(row.origin), to_string(row.stage), row.actor, row.note);
+    HOCKET_TRY(id);
+    row.id = id->value_or(0);
     HOCKET_TRY(write_audit(rules::audit_of(row, pointer_to(*before), *key)));
+    HOCKET_TRY(db_.notify({*key, row.id, row.stage}));
     return row;
   });
 }
 
-Result<void> SqliteStore::set_stage(std::int64_t promotion_id, PromotionStage stage,
-                                    std::string_view actor, std::string_view note) {
+Result<PromotionRow> SqlStore::version(std::int64_t id) {
+  auto row = first(db_.query("SELECT * FROM promotions WHERE id = ?1", id), read_promotion);
+  HOCKET_TRY(row);
+  if (!*row) return failure(rules::no_such("version", id));
+  return std::move(**row);
+}
+
+Result<void> SqlStore::set_stage(std::int64_t promotion_id, PromotionStage stage,
+                                 std::string_view actor, std::string_view note) {
   if (auto ok = rules::check_actor(actor, note); !ok) return ok;
-  return transact(Kind::write, [&]() -> Result<void> {
-    const auto row =
-        first(db_.query("SELECT * FROM promotions WHERE id = ?1", promotion_id), read_promotion);
+  return transact(Access::write, [&]() -> Result<void> {
+    const auto seen = version(promotion_id);
+    HOCKET_TRY(seen);
+    const auto key = locked_key(seen->topology_id, seen->workload_id);
+    HOCKET_TRY(key);
+    // Its stage may have changed while this waited.
+    const auto row = version(promotion_id);
     HOCKET_TRY(row);
-    if (!*row) return failure(rules::no_such("version", promotion_id));
-    const auto must_move = rules::must_move(**row, stage);
+    const auto must_move = rules::must_move(*row, stage);
     HOCKET_TRY(must_move);
     if (!*must_move) return {};
-    const auto before = current_of((*row)->topology_id, (*row)->workload_id);
+    const auto before = current_of(row->topology_id, row->workload_id);
     HOCKET_TRY(before);
-    auto ok = db_.execute("UPDATE promotions SET stage = ?2 WHERE id = ?1", promotion_id,
-                          to_string(stage));
-    if (!ok) return ok;
-    const auto after = current_of((*row)->topology_id, (*row)->workload_id);
+    HOCKET_TRY(db_.execute("UPDATE promotions SET stage = ?2 WHERE id = ?1", promotion_id,
+                           to_string(stage)));
+    const auto after = current_of(row->topology_id, row->workload_id);
     HOCKET_TRY(after);
-    const auto key = key_of((*row)->topology_id, (*row)->workload_id);
-    HOCKET_TRY(key);
-    return write_audit(rules::audit_of_stage(
-        **row, stage, {pointer_to(*before), pointer_to(*after)}, actor, note, *key));
+    HOCKET_TRY(write_audit(rules::audit_of_stage(
+        *row, stage, {pointer_to(*before), pointer_to(*after)}, actor, note, *key)));
+    return db_.notify({*key, row->id, stage});
   });
 }
 
-Result<std::optional<PromotionRow>> SqliteStore::newest_promotion(
+Result<std::optional<PromotionRow>> SqlStore::newest_promotion(
     std::string_view topology_fingerprint, std::string_view workload_fingerprint,
     PromotionStage stage) {
-  return transact(Kind::read, [&] {
+  if (!rules::is_text(topology_fingerprint) || !rules::is_text(workload_fingerprint)) {
+    return std::nullopt;
+  }
+  return transact(Access::read, [&] {
     return first(db_.query("SELECT promotions.* FROM promotions "
                            "JOIN topologies ON topologies.id = topology_id "
                            "JOIN workloads ON workloads.id = workload_id "
@@ -132,25 +154,28 @@ Result<std::optional<PromotionRow>> SqliteStore::newest_promotion(
   });
 }
 
-Result<std::optional<PromotionRow>> SqliteStore::current_promotion(
+Result<std::optional<PromotionRow>> SqlStore::current_promotion(
     std::string_view topology_fingerprint, std::string_view workload_fingerprint) {
   return newest_promotion(topology_fingerprint, workload_fingerprint, PromotionStage::released);
 }
 
-Result<std::optional<PromotionRow>> SqliteStore::staged_promotion(
+Result<std::optional<PromotionRow>> SqlStore::staged_promotion(
     std::string_view topology_fingerprint, std::string_view workload_fingerprint) {
   return newest_promotion(topology_fingerprint, workload_fingerprint, PromotionStage::staged);
 }
 
-Result<std::vector<PromotionRow>> SqliteStore::promotions(const PromotionFilter& filter) {
+Result<std::vector<PromotionRow>> SqlStore::promotions(const PromotionFilter& filter) {
   const auto key = filter.key.value_or(ConfigKey());
   std::optional<std::string_view> stage;
   if (filter.stage) stage = to_string(*filter.stage);
-  return transact(Kind::read, [&] {
+  if (!rules::is_text(key.topology) || !rules::is_text(key.workload)) {
+    return std::vector<PromotionRow>();
+  }
+  return transact(Access::read, [&] {
     return rows(
         db_.query("SELECT * FROM promotions WHERE (?1 IS NULL OR topology_id = ?1) "
                   "AND (?2 IS NULL OR workload_id = ?2) AND (?3 IS NULL OR study_id = ?3) "
-                  "AND (?4 IS NULL OR stage = ?4) AND (NOT ?5 OR "
+                  "AND (?4 IS NULL OR stage = ?4) AND (?5 = 0 OR "
                   "(topology_id = (SELECT id FROM topologies WHERE fingerprint = ?6) AND "
                   "workload_id = (SELECT id FROM workloads WHERE fingerprint = ?7))) ORDER BY id",
                   filter.topology_id, filter.workload_id, filter.study_id, stage,
@@ -159,9 +184,12 @@ Result<std::vector<PromotionRow>> SqliteStore::promotions(const PromotionFilter&
   });
 }
 
-Result<KeyState> SqliteStore::key_state(std::string_view topology_fingerprint,
-                                        std::string_view workload_fingerprint) {
-  return transact(Kind::read, [&] {
+Result<KeyState> SqlStore::key_state(std::string_view topology_fingerprint,
+                                     std::string_view workload_fingerprint) {
+  if (!rules::is_text(topology_fingerprint) || !rules::is_text(workload_fingerprint)) {
+    return KeyState();
+  }
+  return transact(Access::read, [&] {
     return first(db_.query("SELECT pinned, frozen FROM key_states "
                            "JOIN topologies ON topologies.id = topology_id "
                            "JOIN workloads ON workloads.id = workload_id "
@@ -172,26 +200,27 @@ Result<KeyState> SqliteStore::key_state(std::string_view topology_fingerprint,
   });
 }
 
-Result<void> SqliteStore::set_key_state(std::int64_t topology_id, std::int64_t workload_id,
-                                        const KeyState& state, std::string_view actor) {
+Result<void> SqlStore::set_key_state(std::int64_t topology_id, std::int64_t workload_id,
+                                     const KeyState& state, std::string_view actor) {
   if (auto ok = rules::check_actor(actor, ""); !ok) return ok;
-  return transact(Kind::write, [&]() -> Result<void> {
-    const auto key = key_of(topology_id, workload_id);
+  return transact(Access::write, [&]() -> Result<void> {
+    const auto key = locked_key(topology_id, workload_id);
     HOCKET_TRY(key);
     const auto before = state_of(topology_id, workload_id);
     HOCKET_TRY(before);
     if (*before == state) return {};
-    auto ok = db_.execute(
+    HOCKET_TRY(db_.execute(
         "INSERT INTO key_states (topology_id, workload_id, pinned, frozen) "
-        "VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET pinned = ?3, frozen = ?4",
-        topology_id, workload_id, std::int64_t{state.pinned}, std::int64_t{state.frozen});
-    if (!ok) return ok;
-    return write_audit(rules::audit_of_state(state, actor, *key));
+        "VALUES (?1, ?2, ?3, ?4) ON CONFLICT (topology_id, workload_id) "
+        "DO UPDATE SET pinned = ?3, frozen = ?4",
+        topology_id, workload_id, std::int64_t{state.pinned}, std::int64_t{state.frozen}));
+    HOCKET_TRY(write_audit(rules::audit_of_state(state, actor, *key)));
+    return db_.notify({.key = *key});
   });
 }
 
-Result<std::vector<KeyRow>> SqliteStore::keys() {
-  return transact(Kind::read, [&] {
+Result<std::vector<KeyRow>> SqlStore::keys() {
+  return transact(Access::read, [&] {
     return rows(db_.query("SELECT key.topology_id, key.workload_id, topologies.fingerprint, "
                           "workloads.fingerprint, topologies.name, workloads.name, "
                           "coalesce(pinned, 0), coalesce(frozen, 0), "
@@ -207,27 +236,35 @@ Result<std::vector<KeyRow>> SqliteStore::keys() {
   });
 }
 
-Result<void> SqliteStore::quarantine(const NewQuarantine& quarantine) {
+Result<void> SqlStore::quarantine(const NewQuarantine& quarantine) {
   if (auto ok = rules::check(quarantine); !ok) return ok;
   const auto config = rules::object_text(quarantine.config, "the quarantined configuration");
   HOCKET_TRY(config);
-  return transact(Kind::write, [&]() -> Result<void> {
-    const auto key = key_of(quarantine.topology_id, quarantine.workload_id);
+  return transact(Access::write, [&]() -> Result<void> {
+    const auto key = locked_key(quarantine.topology_id, quarantine.workload_id);
     HOCKET_TRY(key);
-    auto ok = db_.execute(
-        "INSERT INTO quarantine (topology_id, workload_id, config, reason, actor, "
-        "quarantined_at_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6) "
-        "ON CONFLICT DO UPDATE SET reason = ?4, actor = ?5, quarantined_at_ns = ?6",
-        quarantine.topology_id, quarantine.workload_id, *config, quarantine.reason,
-        quarantine.actor, now_unix_ns_());
-    if (!ok) return ok;
+    const auto at_ns = now_ns();
+    HOCKET_TRY(at_ns);
+    const auto write = [&](std::string_view sql) {
+      return db_.execute(sql, quarantine.topology_id, quarantine.workload_id, *config,
+                         quarantine.reason, quarantine.actor, *at_ns);
+    };
+    const auto known = write(
+        "UPDATE quarantine SET reason = ?4, actor = ?5, quarantined_at_ns = ?6 "
+        "WHERE topology_id = ?1 AND workload_id = ?2 AND config = ?3");
+    HOCKET_TRY(known);
+    if (*known == 0) {
+      HOCKET_TRY(
+          write("INSERT INTO quarantine (topology_id, workload_id, config, reason, actor, "
+                "quarantined_at_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"));
+    }
     return write_audit(rules::audit_of(quarantine, *key));
   });
 }
 
-Result<std::vector<QuarantineRow>> SqliteStore::quarantined(std::int64_t topology_id,
-                                                            std::int64_t workload_id) {
-  return transact(Kind::read, [&] {
+Result<std::vector<QuarantineRow>> SqlStore::quarantined(std::int64_t topology_id,
+                                                         std::int64_t workload_id) {
+  return transact(Access::read, [&] {
     return rows(db_.query("SELECT * FROM quarantine WHERE topology_id = ?1 AND workload_id = ?2 "
                           "ORDER BY id",
                           topology_id, workload_id),
@@ -235,44 +272,49 @@ Result<std::vector<QuarantineRow>> SqliteStore::quarantined(std::int64_t topolog
   });
 }
 
-Result<std::int64_t> SqliteStore::lift_quarantine(std::int64_t topology_id,
-                                                  std::int64_t workload_id,
-                                                  std::string_view actor) {
+Result<std::int64_t> SqlStore::lift_quarantine(std::int64_t topology_id, std::int64_t workload_id,
+                                               std::string_view actor) {
   HOCKET_TRY(rules::check_actor(actor, ""));
-  return transact(Kind::write, [&]() -> Result<std::int64_t> {
-    const auto key = key_of(topology_id, workload_id);
+  return transact(Access::write, [&]() -> Result<std::int64_t> {
+    const auto key = locked_key(topology_id, workload_id);
     HOCKET_TRY(key);
-    HOCKET_TRY(db_.execute("DELETE FROM quarantine WHERE topology_id = ?1 AND workload_id = ?2",
-                           topology_id, workload_id));
-    const std::int64_t count = db_.changes();
-    if (count == 0) return 0;
-    HOCKET_TRY(write_audit(rules::audit_of_lifting(count, actor, *key)));
+    const auto count =
+        db_.execute("DELETE FROM quarantine WHERE topology_id = ?1 AND workload_id = ?2",
+                    topology_id, workload_id);
+    if (!count || *count == 0) return count;
+    HOCKET_TRY(write_audit(rules::audit_of_lifting(*count, actor, *key)));
     return count;
   });
 }
 
-Result<void> SqliteStore::write_audit(const NewAudit& audit) {
+Result<void> SqlStore::write_audit(const NewAudit& audit) {
   const auto detail = rules::object_text(audit.detail, "the audit's detail");
   HOCKET_TRY(detail);
-  return db_.execute(
+  // Readers ask for what is behind an id, so ids must become visible in their order.
+  HOCKET_TRY(db_.hold("audit"));
+  const auto at_ns = now_ns();
+  HOCKET_TRY(at_ns);
+  HOCKET_TRY(db_.execute(
       "INSERT INTO audit (at_ns, actor, action, subject, detail) VALUES (?1, ?2, ?3, ?4, ?5)",
-      now_unix_ns_(), audit.actor, audit.action, audit.subject, *detail);
+      *at_ns, audit.actor, audit.action, audit.subject, *detail));
+  return {};
 }
 
-Result<void> SqliteStore::record_audit(const NewAudit& audit) {
+Result<void> SqlStore::record_audit(const NewAudit& audit) {
   if (auto ok = rules::check(audit); !ok) return ok;
-  return transact(Kind::write, [&] { return write_audit(audit); });
+  return transact(Access::write, [&] { return write_audit(audit); });
 }
 
-Result<std::vector<AuditRow>> SqliteStore::audit(const AuditFilter& filter) {
+Result<std::vector<AuditRow>> SqlStore::audit(const AuditFilter& filter) {
   constexpr std::string_view kOldest =
       "SELECT * FROM audit WHERE id > ?1 AND (?2 IS NULL OR subject = ?2) ORDER BY id LIMIT ?3";
   constexpr std::string_view kNewest =
       "SELECT * FROM audit WHERE id > ?1 AND (?2 IS NULL OR subject = ?2) "
       "ORDER BY id DESC LIMIT ?3";
-  // A negative limit means none in SQLite.
-  const std::int64_t limit = filter.limit ? std::int64_t{*filter.limit} : -1;
-  auto found = transact(Kind::read, [&] {
+  if (filter.subject && !rules::is_text(*filter.subject)) return std::vector<AuditRow>();
+  const std::int64_t limit =
+      filter.limit ? std::int64_t{*filter.limit} : std::numeric_limits<std::int64_t>::max();
+  auto found = transact(Access::read, [&] {
     return rows(
         db_.query(filter.newest ? kNewest : kOldest, filter.after_id, filter.subject, limit),
         read_audit);
@@ -281,12 +323,19 @@ Result<std::vector<AuditRow>> SqliteStore::audit(const AuditFilter& filter) {
   return found;
 }
 
-Result<std::int64_t> SqliteStore::change_count() {
+Result<std::int64_t> SqlStore::change_count() {
   const std::lock_guard lock(mutex_);
-  // data_version counts the changes of other connections; both counts only grow.
-  const auto others = db_.integer("PRAGMA data_version");
-  HOCKET_TRY(others);
-  return others->value_or(0) + db_.total_changes();
+  return db_.change_count();
 }
 
-}  // namespace hocket::sqlite
+Result<std::unique_ptr<ChangeListener>> SqlStore::listen(OnKeyChange on_change) {
+  return db_.listen(std::move(on_change));
+}
+
+Result<std::unique_ptr<KeyClaim>> SqlStore::claim_key(std::int64_t topology_id,
+                                                      std::int64_t workload_id) {
+  HOCKET_TRY(transact(Access::read, [&] { return key_of(topology_id, workload_id); }));
+  return db_.claim(topology_id, workload_id);
+}
+
+}  // namespace hocket::sql

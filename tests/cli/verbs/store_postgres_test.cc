@@ -1,0 +1,87 @@
+// Tests verbs on a store on PostgreSQL.
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+
+#include "cli/verbs/verb.h"
+#include "store/open.h"
+#include "tests/cli/answer.h"
+#include "tests/scoped_environment.h"
+#include "tests/store/fixtures.h"
+#include "tests/store/test_place.h"
+
+namespace hocket {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+namespace fs = std::filesystem;
+
+class StoreOnPostgres : public testing::Test {
+ protected:
+  StoreOnPostgres() { fs::create_directory(folder_.file("temporary")); }
+
+  const TemporaryFolder folder_;
+  const TestPlace place_;
+  const std::string traces_ = folder_.file("traces");
+  const ScopedEnvironment store_{"HOCKET_STORE", place_.store().c_str()},
+      traces_variable_{"HOCKET_TRACES", traces_.c_str()},
+      state_{"XDG_STATE_HOME", folder_.file("state").c_str()},
+      cache_{"XDG_CACHE_HOME", folder_.file("cache").c_str()},
+      temporary_{"TMPDIR", folder_.file("temporary").c_str()}, daemon_{"HOCKET_DAEMON", nullptr};
+};
+
+TEST_F(StoreOnPostgres, IsNamedLikeAFile) {
+  EXPECT_EQ(ask_hocket({"studies"}).status, kBadInput) << "nothing is tuned yet";
+  must(must(open_store(place_.store()))->record_audit({"ada", "push", "shared"}));
+  const auto studies = ask_hocket({"studies", "--json"});
+  EXPECT_EQ(studies.status, kDone) << studies.err;
+  EXPECT_THAT(ask_hocket({"audit", "--store", place_.store()}).out, HasSubstr("shared"));
+}
+
+TEST_F(StoreOnPostgres, IsCopiedToAFileAndBack) {
+  must(must(open_store(place_.store()))->record_audit({"ada", "push", "shared"}));
+  const std::string file = folder_.file("copy.db");
+  EXPECT_EQ(ask_hocket({"store", "copy", place_.store(), file}).status, kDone);
+  EXPECT_THAT(ask_hocket({"audit", "--store", file}).out, HasSubstr("shared"));
+  const TestPlace other;
+  const auto back = ask_hocket({"store", "copy", "--json", file, other.store()});
+  EXPECT_EQ(back.status, kDone) << back.err;
+  EXPECT_EQ(back.json().at("rows"), 1);
+  EXPECT_THAT(ask_hocket({"audit", "--store", other.store()}).out, HasSubstr("shared"));
+}
+
+TEST_F(StoreOnPostgres, TheDoctorSaysWhetherItCanBeOpened) {
+  const auto empty = ask_hocket({"doctor"});
+  EXPECT_EQ(empty.status, kDone) << empty.out;
+  EXPECT_THAT(empty.out, HasSubstr("a database without the tables of a store"));
+  must(open_store(place_.store()));
+  const auto there = ask_hocket({"doctor", "--json"});
+  EXPECT_EQ(there.status, kDone) << there.out;
+  const auto store = there.json().at("files").at(0);
+  EXPECT_EQ(store.at("what"), "store");
+  EXPECT_EQ(store.at("state"), "ok");
+  EXPECT_EQ(store.at("path"), place_.store());
+  EXPECT_THAT(store.at("advice"), HasSubstr("a database of PostgreSQL"));
+}
+
+TEST_F(StoreOnPostgres, TracesOfOtherStoresAreLeftAlone) {
+  must(open_store(place_.store()));
+  const std::string trace = traces_ + "/others-1/rank-0.sqlite";
+  fs::create_directories(fs::path(trace).parent_path());
+  write_bytes(trace, "x");
+  const auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(48);
+  fs::last_write_time(trace, long_ago);
+  fs::last_write_time(fs::path(trace).parent_path(), long_ago);
+  const auto doctor = ask_hocket({"doctor"});
+  EXPECT_EQ(doctor.status, kDone);
+  EXPECT_THAT(doctor.out, AllOf(HasSubstr("others-1"), HasSubstr("another store may have it")));
+  EXPECT_THAT(ask_hocket({"prune"}).out, HasSubstr("nothing to remove"));
+  EXPECT_TRUE(fs::exists(trace));
+}
+
+}  // namespace
+}  // namespace hocket
