@@ -24,6 +24,12 @@ class FaultyStore final : public Store {
   /// While it is locked, every call fails.
   void set_locked(bool is_locked) { is_locked_ = is_locked; }
 
+  /// Lets all claims count as lost, as with the connection to a server, and frees none of them.
+  void lose_claims() {
+    *claims_held_ = false;
+    claims_held_ = std::make_shared<bool>(true);
+  }
+
   static Error fault() { return {ErrorCode::unavailable, "disk full: injected by a test"}; }
 
   Result<std::int64_t> upsert_topology(const Topology& topology) override {
@@ -166,10 +172,23 @@ class FaultyStore final : public Store {
   }
   Result<std::unique_ptr<KeyClaim>> claim_key(std::int64_t topology_id,
                                               std::int64_t workload_id) override {
-    return pass([&] { return inner_->claim_key(topology_id, workload_id); });
+    auto claim = pass([&] { return inner_->claim_key(topology_id, workload_id); });
+    if (!claim || !*claim) return claim;
+    return std::make_unique<LosableClaim>(std::move(*claim), claims_held_);
   }
 
  private:
+  class LosableClaim final : public KeyClaim {
+   public:
+    LosableClaim(std::unique_ptr<KeyClaim> claim, std::shared_ptr<bool> is_held)
+        : claim_(std::move(claim)), is_held_(std::move(is_held)) {}
+    bool is_held() override { return *is_held_ && claim_->is_held(); }
+
+   private:
+    std::unique_ptr<KeyClaim> claim_;
+    std::shared_ptr<bool> is_held_;
+  };
+
   template <class Call>
   auto pass(Call&& call) -> decltype(call()) {
     if (is_locked_) return failure(Error{ErrorCode::timed_out, "the store is locked"});
@@ -182,6 +201,7 @@ class FaultyStore final : public Store {
   int calls_left_;
   FaultKind kind_;
   bool is_locked_ = false;
+  std::shared_ptr<bool> claims_held_ = std::make_shared<bool>(true);
 };
 
 }  // namespace hocket

@@ -39,6 +39,8 @@ void add_metrics(const InternalErrors& errors, MetricsText& metrics) {
 
 void add_metrics(const LiveTuning::Sizes& sizes, MetricsText& metrics) {
   metrics.gauge("hocket_live_keys", "Keys in memory", {}, static_cast<double>(sizes.keys));
+  metrics.gauge("hocket_live_claimed_keys", "Keys for which this daemon decides", {},
+                static_cast<double>(sizes.claims));
   metrics.gauge("hocket_live_pending_events",
                 "Jobs, reports and keys that live tuning has not seen", {},
                 static_cast<double>(sizes.pending_events));
@@ -101,6 +103,8 @@ class AssembledDaemon final : public Daemon {
     text.gauge("hocket_keys_set_aside", "Keys whose tuning has stopped after an error", {},
                static_cast<double>(state_.live.set_aside().size()));
     add_metrics(state_.errors, text);
+    text.gauge("hocket_store_up", "Whether the store could be reached a second ago", {},
+               state_.live.reaches_store() ? 1 : 0);
     add_metrics(state_.live.sizes(), text);
     text.gauge("hocket_study_sessions", "Studies whose search is in memory", {},
                static_cast<double>(state_.studies.sessions()));

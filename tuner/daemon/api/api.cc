@@ -18,6 +18,13 @@ Response text_response(std::string text, std::string content_type) {
   return response;
 }
 
+/// Not ready while the store cannot be reached, though the daemon serves what it knows.
+Result<Reply> ready(const Call& call) {
+  const auto count = call.parts.store.change_count();
+  if (!count) return failure(count.error().in("degraded: only what is known here is served"));
+  return json_response({{"status", "ready"}});
+}
+
 Result<Reply> dispatch(const Call& call) {
   switch (call.route.route->operation) {
     case Operation::page:
@@ -33,10 +40,8 @@ Result<Reply> dispatch(const Call& call) {
       return knobs(call);
     case Operation::health:
       return json_response({{"status", "ok"}});
-    case Operation::ready: {
-      HOCKET_TRY(call.parts.store.change_count());
-      return json_response({{"status", "ready"}});
-    }
+    case Operation::ready:
+      return ready(call);
     case Operation::metrics:
       return text_response(call.parts.metrics(), kMetricsContentType);
     case Operation::description:

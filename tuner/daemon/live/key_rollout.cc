@@ -86,7 +86,7 @@ Result<std::int64_t> KeyRollout::newest_staged(std::int64_t released) {
   return newest;
 }
 
-Result<void> KeyRollout::look_for_versions() {
+Result<void> KeyRollout::look_for_versions(bool decides) {
   const auto state = parts_.store.key_state(key_.topology, key_.workload);
   HOCKET_TRY(state);
   state_ = *state;
@@ -94,7 +94,7 @@ Result<void> KeyRollout::look_for_versions() {
   HOCKET_TRY(current);
   const std::int64_t released = *current ? (*current)->id : 0;
   if (auto ok = refresh(released); !ok) return ok;
-  const auto staged = newest_staged(released);
+  const auto staged = decides ? newest_staged(released) : Result<std::int64_t>(0);
   HOCKET_TRY(staged);
   if (*staged != 0) {
     if (*staged == rollout_.staged()) return {};

@@ -46,8 +46,9 @@ class KeyRollout {
   /// Records the answers of jobs in the store.
   Result<void> take_outcomes();
 
-  /// Reads the key's state, and starts the rollout of versions that were added since the last call.
-  Result<void> look_for_versions();
+  /// Reads the key's state, and starts the rollout of versions that were added since the last call;
+  /// of staged ones only if this daemon `decides` for the key.
+  Result<void> look_for_versions(bool decides);
 
   /// Performs all due actions of the rollout.
   Result<void> advance();

@@ -69,15 +69,27 @@ void LiveTuning::show_state() {
   const std::lock_guard lock(mutex_);
   shown_counts_ = counts_;
   shown_keys_ = keys_.size();
+  shown_claims_ = static_cast<std::size_t>(
+      std::ranges::count_if(keys_, [](const auto& at) { return at.second->claim != nullptr; }));
   waiting_outcomes_ = outcomes_;
 }
 
 LiveTuning::Sizes LiveTuning::sizes() const {
   const std::lock_guard lock(mutex_);
-  return {shown_keys_, events_->size(), waiting_outcomes_};
+  return {shown_keys_, events_->size(), waiting_outcomes_, shown_claims_};
 }
 
 void LiveTuning::start() {
+  // What another process changes is looked for at each tick; a store on a server says it at once.
+  auto listener = parts_.store.listen([events = std::weak_ptr(events_)](const auto&) {
+    if (const auto still = events.lock()) still->tick();
+  });
+  if (listener) {
+    listener_ = std::move(*listener);
+  } else {
+    parts_.log.write(LogLevel::error, "changes are looked for once a second",
+                     {{"error", listener.error().message}});
+  }
   thread_ = std::jthread([this](const std::stop_token& stop) {
     while (parts_.errors.contain(Where::tuning, {}, [&] { run(stop); })) {
     }
@@ -160,17 +172,23 @@ Result<std::unique_ptr<LiveTuning::Key>> LiveTuning::load_key(const ConfigKey& k
   HOCKET_TRY(current);
   parts_.board.publish(key);
   const std::int64_t version = *current ? (*current)->version : 0;
-  auto wake = [key, events = std::weak_ptr(events_)] {
-    // If it cannot be told, the next tick looks.
-    if (const auto still = events.lock()) (void)still->key_changed(key);
-  };
   return std::unique_ptr<Key>(new Key{
       .key = key,
       .topology_id = *topology_id,
       .workload_id = *workload_id,
       .used_ns = parts_.clock.now_ns(),
       .rollout = KeyRollout(parts_, counts_, started_, key, *topology_id, *workload_id, version),
-      .tuner = KeyTuner(parts_, counts_, key, *topology_id, *workload_id, std::move(wake))});
+      .tuner = new_tuner(key, *topology_id, *workload_id)});
+}
+
+std::unique_ptr<KeyTuner> LiveTuning::new_tuner(const ConfigKey& key, std::int64_t topology_id,
+                                                std::int64_t workload_id) {
+  auto wake = [key, events = std::weak_ptr(events_)] {
+    // If it cannot be told, the next tick looks.
+    if (const auto still = events.lock()) (void)still->key_changed(key);
+  };
+  return std::make_unique<KeyTuner>(parts_, counts_, key, topology_id, workload_id,
+                                    std::move(wake));
 }
 
 template <class Work>
@@ -208,19 +226,54 @@ void LiveTuning::advance(Key& key) {
   work_on(key, [&] { return advance_all(key); });
 }
 
+bool LiveTuning::has_jobs(const Key& key) const {
+  bool has_some = false;
+  parts_.jobs.for_each(key.key, [&](const RunningJob&) {
+    has_some = true;
+    return false;
+  });
+  return has_some;
+}
+
+Result<bool> LiveTuning::claim(Key& key) {
+  if (key.claim && !key.claim->is_held()) {
+    // As if this daemon had been started again: another one may have gone on with the study.
+    parts_.log.write(LogLevel::info, "another daemon may decide for the key",
+                     {{"key", to_string(key.key)}});
+    key.claim.reset();
+    if (!key.tuner->explorer().empty())
+      parts_.feed.forget(job_candidate_topic(key.tuner->explorer()));
+    key.tuner = new_tuner(key.key, key.topology_id, key.workload_id);
+  }
+  if (!key.claim) {
+    auto claim = parts_.store.claim_key(key.topology_id, key.workload_id);
+    HOCKET_TRY(claim);
+    key.claim = std::move(*claim);
+  }
+  key.wants_claim = !key.claim && has_jobs(key);
+  return key.claim != nullptr;
+}
+
+void LiveTuning::leave_claim(Key& key) const {
+  const bool decides = key.rollout.staged() != 0 || !key.tuner->explorer().empty();
+  if (!decides && !has_jobs(key)) key.claim.reset();
+}
+
 Result<void> LiveTuning::advance_all(Key& key) {
-  auto ok = key.rollout.take_outcomes();
-  if (ok) ok = key.tuner.conclude();
-  if (ok) ok = key.rollout.look_for_versions();
+  const auto decides = claim(key);
+  auto ok = decides ? key.rollout.take_outcomes() : failure(decides.error());
+  if (ok && *decides) ok = key.tuner->conclude();
+  if (ok) ok = key.rollout.look_for_versions(*decides);
   if (ok && !key.rollout.state().frozen) ok = key.rollout.advance();
-  if (ok) {
+  if (ok && *decides) {
     // Versions pushed by users are tried before candidates.
     const KeyState& state = key.rollout.state();
-    ok = key.tuner.advance(!state.frozen && !state.pinned && !key.rollout.is_trying());
+    ok = key.tuner->advance(!state.frozen && !state.pinned && !key.rollout.is_trying());
   }
+  if (ok) leave_claim(key);
   key.must_retry = !ok;
   if (!ok && ok.error().code == ErrorCode::not_found) {
-    HOCKET_TRY(key.tuner.leave_removed_study());
+    HOCKET_TRY(key.tuner->leave_removed_study());
   }
   return ok;
 }
@@ -234,9 +287,9 @@ void LiveTuning::on_report(const JobReport& report) {
     for (const ChangeOutcome& outcome : report.outcomes) {
       if (outcome.version) key->rollout.add_outcome({report.job, outcome, report.ended});
     }
-    key->tuner.report(*job, report);
+    key->tuner->report(*job, report);
     // Only the explorer's times matter; other jobs may send thousands of reports.
-    const bool is_news = !report.outcomes.empty() || report.job == key->tuner.explorer();
+    const bool is_news = !report.outcomes.empty() || report.job == key->tuner->explorer();
     return is_news ? advance_all(*key) : Result<void>();
   });
   if (!report.ended) return;
@@ -262,7 +315,9 @@ void LiveTuning::on_tick() {
     parts_.errors.contain(Where::tick, {}, [&] { forget(gone); });
   }
   parts_.errors.contain(Where::tick, {}, [&] {
-    if (auto ok = look_for_changes(); !ok) {
+    const auto ok = look_for_changes();
+    reaches_store_ = ok || ok.error().code == ErrorCode::invalid_argument;
+    if (!ok) {
       parts_.log.write(LogLevel::error, "live tuning", {{"error", ok.error().message}});
     }
   });
@@ -270,20 +325,16 @@ void LiveTuning::on_tick() {
     if (Key* found = find_key(key)) advance(*found);
   }
   for (const auto& [text, key] : keys_) {
-    const bool is_waiting = key->rollout.staged() != 0 || key->tuner.is_asking();
+    const bool is_waiting =
+        key->rollout.staged() != 0 || key->tuner->is_asking() || key->wants_claim;
     if (key->must_retry || is_waiting) advance(*key);
   }
   evict_keys();
 }
 
 bool LiveTuning::is_idle(const Key& key) const {
-  bool has_jobs = false;
-  parts_.jobs.for_each(key.key, [&](const RunningJob&) {
-    has_jobs = true;
-    return false;
-  });
-  return !has_jobs && !key.must_retry && key.rollout.waiting_outcomes() == 0 &&
-         key.rollout.staged() == 0 && key.tuner.explorer().empty() &&
+  return !has_jobs(key) && !key.must_retry && key.rollout.waiting_outcomes() == 0 &&
+         key.rollout.staged() == 0 && key.tuner->explorer().empty() &&
          parts_.clock.now_ns() - key.used_ns > parts_.limits.idle_key_ns &&
          !parts_.feed.is_watched(ConfigBoard::topic(to_string(key.key)));
 }

@@ -13,10 +13,17 @@
 // another's search.
 // While the store is slow they are joined, and then refused (tuner/daemon/live/live_events.h).
 // All state that must survive a crash is in the store: studies, trials, stages, quarantine, audit.
+//
+// Several daemons may share a store on a server. One of them at a time decides for a key: the one
+// that has claimed it (Store::claim_key), which keeps the claim while it has jobs of the key. It
+// alone tunes the key and rolls out staged versions, to its own jobs. The others bring released
+// versions to their jobs, in stages as well, and claim the key when that daemon is gone.
+//
 // An error of the store is logged, and the work is repeated at the next tick. An exception, or an
 // error that would occur again (invalid_argument), sets the key aside: until the daemon starts
 // again its running jobs are not changed, as if it were frozen. Other keys are not affected.
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -73,8 +80,12 @@ class LiveTuning {
   /// What it keeps in memory.
   struct Sizes {
     std::size_t keys = 0, pending_events = 0, waiting_outcomes = 0;
+    std::size_t claims = 0;  ///< keys for which this daemon decides
   };
   Sizes sizes() const;
+
+  /// Returns whether the store could be reached at the last tick.
+  bool reaches_store() const { return reaches_store_.load(std::memory_order_relaxed); }
 
  private:
   /// State of one key.
@@ -84,8 +95,11 @@ class LiveTuning {
     bool must_retry = false;    ///< a call of the store failed
     bool is_set_aside = false;  ///< nothing is done for it any more
     std::int64_t used_ns = 0;   ///< when it was last needed
+    /// Null while another daemon decides, or nothing is to be decided.
+    std::unique_ptr<KeyClaim> claim = nullptr;
+    bool wants_claim = false;  ///< another daemon has it, and there are jobs here
     KeyRollout rollout;
-    KeyTuner tuner;
+    std::unique_ptr<KeyTuner> tuner;  ///< another one after a claim was lost
   };
 
   void run(const std::stop_token& stop);
@@ -93,6 +107,13 @@ class LiveTuning {
   void on_report(const JobReport& report);
   void on_tick();
   bool is_idle(const Key& key) const;
+  bool has_jobs(const Key& key) const;
+  std::unique_ptr<KeyTuner> new_tuner(const ConfigKey& key, std::int64_t topology_id,
+                                      std::int64_t workload_id);
+  /// Claims the key, unless it is claimed. Returns whether this daemon decides for it.
+  Result<bool> claim(Key& key);
+  /// Lets other daemons claim a key for which nothing is to be decided here.
+  void leave_claim(Key& key) const;
   /// Evicts idle keys when there are too many.
   void evict_keys();
   void show_state();
@@ -134,8 +155,10 @@ class LiveTuning {
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   LiveCounts shown_counts_;
-  std::size_t shown_keys_ = 0, waiting_outcomes_ = 0;
+  std::size_t shown_keys_ = 0, waiting_outcomes_ = 0, shown_claims_ = 0;
   std::map<std::string, std::string> set_aside_;  // reasons, by the key's text
+  std::atomic<bool> reaches_store_ = true;
+  std::unique_ptr<ChangeListener> listener_;
   std::jthread thread_;
 };
 

@@ -52,6 +52,24 @@ Result<ConfigBoard::EntryPtr> entry_for(const Call& call, const ConfigKey& key,
   return call.parts.board.entry_of(key, (*version)->row);
 }
 
+/// Returns the same, of a job that is not known yet.
+Result<ConfigBoard::EntryPtr> entry_for_new(const Call& call, const Topology& topology,
+                                            const Workload& workload, const ConfigKey& key,
+                                            const RunnableValues& can_run,
+                                            std::vector<std::string>& passed_over) {
+  Store& store = call.parts.store;
+  auto ok = store.upsert_topology(topology);
+  if (ok) ok = store.upsert_workload(workload);
+  auto entry = ok ? entry_for(call, key, can_run, passed_over) : failure(ok.error());
+  const bool is_lost = !entry && (entry.error().code == ErrorCode::unavailable ||
+                                  entry.error().code == ErrorCode::timed_out);
+  if (!is_lost) return entry;
+  // The store cannot be reached: what is known here is better than nothing.
+  auto known = call.parts.board.cached(to_string(key));
+  if (!known || !check_start(can_run, *known->event.config)) return entry;
+  return known;
+}
+
 }  // namespace
 
 Result<Reply> resolve(const Call& call) {
@@ -66,12 +84,9 @@ Result<Reply> resolve(const Call& call) {
   reader.object(
       "can_run", [&](JsonReader& fields) { read_runnable_values(fields, can_run); }, kOptional);
   HOCKET_TRY(reader.done());
-  Store& store = call.parts.store;
-  HOCKET_TRY(store.upsert_topology(topology));
-  HOCKET_TRY(store.upsert_workload(workload));
   const ConfigKey key{fingerprint(topology), fingerprint(workload)};
   std::vector<std::string> passed_over;
-  const auto entry = entry_for(call, key, can_run, passed_over);
+  const auto entry = entry_for_new(call, topology, workload, key, can_run, passed_over);
   HOCKET_TRY(entry);
   if (*entry) {
     auto document = nlohmann::json::parse(*(*entry)->body);
@@ -81,7 +96,7 @@ Result<Reply> resolve(const Call& call) {
   }
   nlohmann::json document = {{"key", to_string(key)}, {"match", "none"}};
   if (!passed_over.empty()) document["passed_over"] = passed_over;
-  const auto neighbour = find_neighbour(store, key);
+  const auto neighbour = find_neighbour(call.parts.store, key);
   HOCKET_TRY(neighbour);
   if (*neighbour) {
     document["match"] = "nearest";
