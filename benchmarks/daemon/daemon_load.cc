@@ -1,5 +1,6 @@
 // Puts a load on hocket's daemon and on a bare server (benchmarks/daemon/bare_server.h), in turn,
-// and prints what both did with it. The kinds of load are subcommands: fetch, watch and jobs.
+// and prints what both did with it. The kinds of load are subcommands: fetch, watch,
+// cluster and jobs.
 
 #include <CLI/CLI.hpp>
 
@@ -12,6 +13,7 @@ int main(int argc, char** argv) {
   CLI::App app("Loads hocket's daemon and a bare server in turn");
   hocket::add_fetch(app, status);
   hocket::add_watch(app, status);
+  hocket::add_cluster(app, status);
   hocket::add_jobs(app, status);
   app.require_subcommand(1);
   CLI11_PARSE(app, argc, argv);

@@ -12,22 +12,22 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "core/base/check.h"
 
 namespace hocket {
 
-Connections::Connections(std::uint16_t port, std::size_t count)
-    : port_(port), epoll_(epoll_create1(0)), buffer_(1 << 16, '\0') {
-  for (std::size_t number = 0; number < count; ++number) {
+Connections::Connections(std::vector<std::uint16_t> ports, std::size_t count)
+    : ports_(std::move(ports)), epoll_(epoll_create1(0)), buffer_(1 << 16, '\0') {
+  for (std::size_t number = 0; number < count * ports_.size(); ++number)
     sockets_.push_back(connect_to_port(number));
-  }
 }
 
 int Connections::connect_to_port(std::size_t number) const {
   sockaddr_in address = {};
   address.sin_family = AF_INET;
-  address.sin_port = htons(port_);
+  address.sin_port = htons(ports_[number % ports_.size()]);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
   HOCKET_CHECK(socket >= 0, "there are descriptors");

@@ -13,10 +13,13 @@
 
 namespace hocket {
 
-/// Numbered connections to a port of the loopback interface.
+/// Numbered connections to ports of the loopback interface.
 class Connections {
  public:
-  Connections(std::uint16_t port, std::size_t count);
+  Connections(std::uint16_t port, std::size_t count)
+      : Connections(std::vector<std::uint16_t>{port}, count) {}
+  /// `count` to each port; number n is to port n modulo their number.
+  Connections(std::vector<std::uint16_t> ports, std::size_t count);
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
   ~Connections();
@@ -34,7 +37,7 @@ class Connections {
  private:
   int connect_to_port(std::size_t number) const;
 
-  std::uint16_t port_;
+  const std::vector<std::uint16_t> ports_;
   int epoll_;
   std::vector<int> sockets_;
   std::vector<std::size_t> ready_;

@@ -8,6 +8,7 @@ namespace hocket {
 
 void add_fetch(CLI::App& app, int& status);
 void add_watch(CLI::App& app, int& status);
+void add_cluster(CLI::App& app, int& status);
 void add_jobs(CLI::App& app, int& status);
 
 }  // namespace hocket

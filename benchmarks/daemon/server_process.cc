@@ -59,20 +59,26 @@ void follow(int commands, Publish publish) {
   for (char command; ::read(commands, &command, 1) == 1;) publish();
 }
 
-void serve_hocket(int commands, int answers) {
+void serve_hocket(int commands, int answers, const std::string& where) {
   const SteadyClock clock;
   const auto folder = ScratchFolder::make();
   HOCKET_CHECK(folder.has_value(), "a folder can be made");
-  const auto store = open_store(folder->path() + "/hocket.db");
+  const auto store = open_store(where.empty() ? folder->path() + "/hocket.db" : where);
   HOCKET_CHECK(store.has_value(), "a store can be made");
   const auto key = sample_key();
   const auto topology = (*store)->upsert_topology(key.topology);
   const auto workload = (*store)->upsert_workload(key.workload);
-  const auto first = (*store)->promote({.topology_id = *topology,
-                                        .workload_id = *workload,
-                                        .config = dated_config(),
-                                        .origin = PromotionOrigin::push});
-  HOCKET_CHECK(first && first->id == 1, "the first version");
+  HOCKET_CHECK(topology && workload, "the store can be written");
+  const auto current =
+      (*store)->current_promotion(fingerprint(key.topology), fingerprint(key.workload));
+  HOCKET_CHECK(current.has_value(), "the store can be read");
+  if (!*current) {
+    HOCKET_CHECK((*store)->promote({.topology_id = *topology,
+                                    .workload_id = *workload,
+                                    .config = dated_config(),
+                                    .origin = PromotionOrigin::push}),
+                 "the first version");
+  }
   DaemonOptions options;
   options.server.port = 0;
   auto daemon = Daemon::create(std::move(options), **store, clock);
@@ -103,7 +109,7 @@ const char* to_string(ServerKind kind) {
   return kind == ServerKind::hocket ? "hocket" : "bare";
 }
 
-ServerProcess::ServerProcess(ServerKind kind) {
+ServerProcess::ServerProcess(ServerKind kind, std::string store) {
   std::array<int, 2> commands = {}, answers = {};
   HOCKET_CHECK(pipe(commands.data()) == 0 && pipe(answers.data()) == 0, "there are descriptors");
   process_ = fork();
@@ -111,7 +117,7 @@ ServerProcess::ServerProcess(ServerKind kind) {
   if (process_ == 0) {
     close(commands[1]);
     close(answers[0]);
-    kind == ServerKind::hocket ? serve_hocket(commands[0], answers[1])
+    kind == ServerKind::hocket ? serve_hocket(commands[0], answers[1], store)
                                : serve_bare(commands[0], answers[1]);
     _exit(0);
   }
@@ -128,11 +134,14 @@ ServerProcess::ServerProcess(ServerKind kind) {
   watch_target_ = "/v1/watch?key=" + key;
   client_ = std::make_unique<HttpClient>(
       DaemonAccess{.address = {.tls = false, .host = "127.0.0.1", .port = port_}});
+  const auto now = client_->send({.target = target_}, deadline_after_ns(10'000'000'000));
+  HOCKET_CHECK(now && now->status == 200, "there is a version");
+  version_ = nlohmann::json::parse(now->body)["version"];
   // From here on, the daemon reports the key's versions to watchers.
   const auto waited =
       client_->send({.target = target_ + "?wait=1", .headers = {{"If-None-Match", etag()}}},
                     deadline_after_ns(10'000'000'000));
-  HOCKET_CHECK(waited && waited->status == 304, "the first version is the current one");
+  HOCKET_CHECK(waited && waited->status == 304, "this version is the current one");
 }
 
 ServerProcess::~ServerProcess() {

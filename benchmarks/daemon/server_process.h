@@ -24,7 +24,8 @@ inline constexpr std::size_t kBodyBytes = 600;
 /// when it carries If-None-Match: etag().
 class ServerProcess {
  public:
-  explicit ServerProcess(ServerKind kind);
+  /// The daemon's store is `store`, or else a new file.
+  explicit ServerProcess(ServerKind kind, std::string store = {});
   ServerProcess(const ServerProcess&) = delete;
   ServerProcess& operator=(const ServerProcess&) = delete;
   ~ServerProcess();
@@ -33,8 +34,9 @@ class ServerProcess {
   /// Targets of the GET and of the event stream.
   const std::string& target() const { return target_; }
   const std::string& watch_target() const { return watch_target_; }
-  /// Returns the entity tag of the first version.
-  std::string etag() const { return "\"1\""; }
+  /// Returns the version at the start, and its entity tag.
+  std::int64_t version() const { return version_; }
+  std::string etag() const { return "\"" + std::to_string(version_) + "\""; }
 
   /// Sends an event of about kBodyBytes to all watchers. It contains kPublishedAt, followed by the
   /// time of publishing in nanoseconds of the monotonic clock. For the daemon an event is a push,
@@ -52,6 +54,7 @@ class ServerProcess {
   pid_t process_ = -1;
   int commands_ = -1;
   std::uint16_t port_ = 0;
+  std::int64_t version_ = 1;
   std::string target_ = "/", watch_target_ = "/watch";
   std::unique_ptr<HttpClient> client_;  ///< client of the daemon
 };

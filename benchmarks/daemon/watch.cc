@@ -2,6 +2,12 @@
 // hocket's daemon and a bare server take turns.
 //
 //   daemon_load watch [--watchers N] [--events E] [--rounds R]
+//
+// With a store on PostgreSQL, several daemons share it: a version is pushed to the first, and must
+// reach the watchers of all. One daemon with a store in a file takes turns with them, with as many
+// watchers as one of them has, and as all have.
+//
+//   daemon_load cluster --store URI [--daemons D] [--watchers N] [--events E] [--rounds R]
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -30,7 +36,8 @@ void subscribe(const ServerProcess& server, Connections& watchers) {
   // Last-Event-ID skips the existing versions.
   const std::string request = "GET " + server.watch_target() +
                               " HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n"
-                              "Last-Event-ID: 1\r\n\r\n";
+                              "Last-Event-ID: " +
+                              std::to_string(server.version()) + "\r\n\r\n";
   for (std::size_t i = 0; i < watchers.size(); ++i) watchers.send(i, request);
   for (std::size_t heads = 0; heads < watchers.size();) {
     for (const std::size_t i : watchers.wait()) heads += watchers.receive(i).ends_with("\r\n\r\n");
@@ -58,17 +65,68 @@ void measure_event(ServerProcess& server, Connections& watchers, std::vector<dou
   }
 }
 
-void measure(ServerKind kind, std::size_t count, int events, WatchFigures& figures) {
-  ServerProcess server(kind);
-  Connections watchers(server.port(), count);
-  subscribe(server, watchers);
+/// Publishes at the first of `servers`, which watchers of all of them hear.
+void measure(const std::vector<std::unique_ptr<ServerProcess>>& servers, std::size_t count,
+             int events, WatchFigures& figures) {
+  std::vector<std::uint16_t> ports;
+  for (const auto& server : servers) ports.push_back(server->port());
+  Connections watchers(std::move(ports), count);
+  subscribe(*servers.front(), watchers);
   std::vector<double> times_ms;
-  for (int i = 0; i < events; ++i) measure_event(server, watchers, times_ms);
+  for (int i = 0; i < events; ++i) measure_event(*servers.front(), watchers, times_ms);
   std::sort(times_ms.begin(), times_ms.end());
   figures.p50_ms.push_back(quantile(times_ms, 0.5));
   figures.p99_ms.push_back(quantile(times_ms, 0.99));
   figures.max_ms.push_back(times_ms.back());
-  figures.memory_mb.push_back(server.peak_memory_mb());
+  figures.memory_mb.push_back(servers.front()->peak_memory_mb());
+}
+
+void measure(ServerKind kind, std::size_t count, int events, WatchFigures& figures) {
+  std::vector<std::unique_ptr<ServerProcess>> servers;
+  servers.push_back(std::make_unique<ServerProcess>(kind));
+  measure(servers, count, events, figures);
+}
+
+void print(const std::string& name, const WatchFigures& f) {
+  std::printf("%s  p50 %s ms, p99 %s ms, max %s ms, memory %s MB\n", name.c_str(),
+              spread_text(f.p50_ms, 1).c_str(), spread_text(f.p99_ms, 1).c_str(),
+              spread_text(f.max_ms, 1).c_str(), spread_text(f.memory_mb, 1).c_str());
+}
+
+struct ClusterOptions {
+  std::string store;
+  std::size_t watchers = 3'000, daemons = 3;
+  int events = 20, rounds = 5;
+};
+
+int run(const ClusterOptions& options) {
+  const std::size_t files = raise_open_files(), all = options.watchers * options.daemons;
+  if (files < all + 64) {
+    std::fprintf(stderr, "at most %zu open files, too few for %zu watchers: raise ulimit -n\n",
+                 files, all);
+    return 1;
+  }
+  WatchFigures shared, one, one_with_all;
+  for (int round = 0; round < options.rounds; ++round) {
+    {
+      std::vector<std::unique_ptr<ServerProcess>> servers;
+      for (std::size_t i = 0; i < options.daemons; ++i)
+        servers.push_back(std::make_unique<ServerProcess>(ServerKind::hocket, options.store));
+      measure(servers, options.watchers, options.events, shared);
+    }
+    measure(ServerKind::hocket, options.watchers, options.events, one);
+    measure(ServerKind::hocket, all, options.events, one_with_all);
+  }
+  std::printf("%d events, %d rounds: median (least to most); memory of one daemon\n",
+              options.events, options.rounds);
+  const std::string each = std::to_string(options.watchers) + " watchers";
+  print(std::to_string(options.daemons) + " daemons on PostgreSQL, " + each + " each:", shared);
+  print("1 daemon on a file, " + each + ":", one);
+  print("1 daemon on a file, " + std::to_string(all) + " watchers:", one_with_all);
+  std::printf("p99, to one with as many as each: %.2f, to one with all: %.2f\n",
+              median(shared.p99_ms) / median(one.p99_ms),
+              median(shared.p99_ms) / median(one_with_all.p99_ms));
+  return 0;
 }
 
 int run(const WatchOptions& options) {
@@ -86,17 +144,26 @@ int run(const WatchOptions& options) {
   }
   std::printf("%zu watchers, %d events, %d rounds: median (least to most)\n", options.watchers,
               options.events, options.rounds);
-  for (const auto& [kind, f] : figures) {
-    std::printf("%-6s  p50 %s ms, p99 %s ms, max %s ms, memory %s MB\n", to_string(kind),
-                spread_text(f.p50_ms, 1).c_str(), spread_text(f.p99_ms, 1).c_str(),
-                spread_text(f.max_ms, 1).c_str(), spread_text(f.memory_mb, 1).c_str());
-  }
+  for (const auto& [kind, f] : figures) print(to_string(kind), f);
   std::printf("p99, hocket to bare: %.2f\n", median(figures[ServerKind::hocket].p99_ms) /
                                                  median(figures[ServerKind::bare].p99_ms));
   return 0;
 }
 
 }  // namespace
+
+void add_cluster(CLI::App& app, int& status) {
+  const auto options = std::make_shared<ClusterOptions>();
+  CLI::App* cluster = app.add_subcommand("cluster", "Events to the watchers of several daemons");
+  cluster->add_option("--store", options->store, "URI of a database of PostgreSQL")->required();
+  cluster->add_option("--daemons", options->daemons, "On the store")->check(CLI::Range(1, 16));
+  cluster->add_option("--watchers", options->watchers, "Of each daemon")
+      ->check(CLI::Range(1, 28'000));
+  cluster->add_option("--events", options->events, "Events, one after another")
+      ->check(CLI::Range(1, 10'000));
+  cluster->add_option("--rounds", options->rounds, "Turns")->check(CLI::Range(1, 1'000));
+  cluster->callback([options, &status] { status = run(*options); });
+}
 
 void add_watch(CLI::App& app, int& status) {
   const auto options = std::make_shared<WatchOptions>();

@@ -27,7 +27,8 @@ KeyRollout::KeyRollout(LiveParts& parts, LiveCounts& counts, DaemonStart started
       key_(std::move(key)),
       topology_id_(topology_id),
       workload_id_(workload_id),
-      known_version_(version) {
+      known_version_(version),
+      jobs_awaited_from_ns_(started.ns) {
   rollout_.begin_released(version);
 }
 
@@ -81,7 +82,8 @@ Result<std::int64_t> KeyRollout::newest_staged(std::int64_t released) {
   }
   if (newest == released) return 0;
   if (newest != rollout_.staged()) {
-    is_from_before_ = staged->back().promoted_at_ns < started_.unix_ns;
+    const bool is_taken_over = jobs_awaited_from_ns_ > started_.ns;
+    is_from_before_ = is_taken_over || staged->back().promoted_at_ns < started_.unix_ns;
   }
   return newest;
 }
@@ -147,7 +149,7 @@ Result<void> KeyRollout::advance() {
       });
     }
     const std::int64_t now_ns = parts_.clock.now_ns();
-    const bool more_may_come = is_from_before_ && now_ns - started_.ns <= kJobSilenceNs;
+    const bool more_may_come = is_from_before_ && now_ns - jobs_awaited_from_ns_ <= kJobSilenceNs;
     Rollout next = rollout_;
     const auto action = next.next(jobs, more_may_come, now_ns);
     if (action) {

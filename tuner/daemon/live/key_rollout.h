@@ -53,6 +53,10 @@ class KeyRollout {
   /// Performs all due actions of the rollout.
   Result<void> advance();
 
+  /// Another daemon has decided until now, and is gone. Its jobs may come here: a staged version
+  /// waits for them for a while.
+  void expect_jobs() { jobs_awaited_from_ns_ = parts_.clock.now_ns(); }
+
   /// Returns the version that is rolled out in stages, 0 if there is none.
   std::int64_t staged() const { return rollout_.staged(); }
   /// Returns whether a job tries it.
@@ -79,11 +83,12 @@ class KeyRollout {
 
   KeyState state_;
   std::int64_t known_version_;  // newest version that was staged or released here
-  // True if the version was staged before the daemon started; the jobs that could try it may be
-  // reconnecting.
+  // True if the version was staged before the daemon started, or by another one that is gone; the
+  // jobs that could try it may be reconnecting.
   bool is_from_before_ = false;
-  std::deque<JobOutcome> outcomes_;  // not processed yet
-  ScheduleConfig staged_config_;     // of the version that is rolled out in stages
+  std::int64_t jobs_awaited_from_ns_;  // when they began to
+  std::deque<JobOutcome> outcomes_;    // not processed yet
+  ScheduleConfig staged_config_;       // of the version that is rolled out in stages
   Rollout rollout_;
 };
 

@@ -249,8 +249,10 @@ Result<bool> LiveTuning::claim(Key& key) {
     auto claim = parts_.store.claim_key(key.topology_id, key.workload_id);
     HOCKET_TRY(claim);
     key.claim = std::move(*claim);
+    if (key.claim && key.is_others) key.rollout.expect_jobs();
+    key.is_others = !key.claim;
   }
-  key.wants_claim = !key.claim && has_jobs(key);
+  key.wants_claim = key.is_others && has_jobs(key);
   return key.claim != nullptr;
 }
 

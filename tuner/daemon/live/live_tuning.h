@@ -97,7 +97,8 @@ class LiveTuning {
     std::int64_t used_ns = 0;   ///< when it was last needed
     /// Null while another daemon decides, or nothing is to be decided.
     std::unique_ptr<KeyClaim> claim = nullptr;
-    bool wants_claim = false;  ///< another daemon has it, and there are jobs here
+    bool is_others = false;    ///< another daemon had the claim when it was last asked for
+    bool wants_claim = false;  ///< so it is, and there are jobs here
     KeyRollout rollout;
     std::unique_ptr<KeyTuner> tuner;  ///< another one after a claim was lost
   };

@@ -79,6 +79,31 @@ TEST_F(SharedStoreTest, AStagedVersionIsTriedOnceAndThenReachesTheJobsOfAll) {
   EXPECT_EQ(second.version(), version);
 }
 
+TEST_F(SharedStoreTest, AStagedVersionOfADaemonThatIsGoneWaitsForItsJobs) {
+  SimulatedJob& first = add_job("a", 0);
+  first.ignores = true;  // so it does not answer
+  other_->ask("POST", "/v1/resolve",
+              {{"topology", to_json(sample_topology())}, {"workload", to_json(sample_workload())}});
+  const std::int64_t version = push(1 << 20);
+  run_both(2);
+  must(other_->live.key_changed(must(parse_config_key(sample_key()))));
+  other_->settle();
+  EXPECT_EQ(stage_of(version), PromotionStage::staged);
+  first.lose_daemon();
+  daemon_.reset();
+  must(other_->live.key_changed(must(parse_config_key(sample_key()))));
+  other_->tick(5);
+  EXPECT_EQ(stage_of(version), PromotionStage::staged) << "its job may come";
+  first.ignores = false;
+  first.connect(*other_);
+  for (int i = 0; i < 3; ++i) {
+    other_->tick();
+    first.run();
+  }
+  EXPECT_EQ(stage_of(version), PromotionStage::released);
+  EXPECT_EQ(first.version(), version);
+}
+
 TEST_F(SharedStoreTest, ARollbackReachesTheJobsOfAllAtOnce) {
   SimulatedJob& first = add_job("a", 0);
   SimulatedJob& second = add_other_job("b", 0);
