@@ -17,7 +17,8 @@
 namespace hocket::postgres {
 namespace {
 
-constexpr int kFirstPauseMs = 100, kLongestPauseMs = 5'000;
+// Short, since what daemons serve waits for it; a refused connection costs little.
+constexpr int kFirstPauseMs = 100, kLongestPauseMs = 500;
 
 Result<std::unique_ptr<Session>> connect_and_listen(const Target& target) {
   auto session = Session::connect(target);

@@ -24,10 +24,12 @@ class FaultyStore final : public Store {
   /// While it is locked, every call fails.
   void set_locked(bool is_locked) { is_locked_ = is_locked; }
 
-  /// Lets all claims count as lost, as with the connection to a server, and frees none of them.
-  void lose_claims() {
+  /// Lets all claims count as lost, as with the connection to a server. From now on others have
+  /// what is claimed, if `to_others`.
+  void lose_claims(bool to_others = false) {
     *claims_held_ = false;
     claims_held_ = std::make_shared<bool>(true);
+    refuses_claims_ = to_others;
   }
 
   static Error fault() { return {ErrorCode::unavailable, "disk full: injected by a test"}; }
@@ -172,6 +174,7 @@ class FaultyStore final : public Store {
   }
   Result<std::unique_ptr<KeyClaim>> claim_key(std::int64_t topology_id,
                                               std::int64_t workload_id) override {
+    if (refuses_claims_) return nullptr;
     auto claim = pass([&] { return inner_->claim_key(topology_id, workload_id); });
     if (!claim || !*claim) return claim;
     return std::make_unique<LosableClaim>(std::move(*claim), claims_held_);
@@ -200,7 +203,7 @@ class FaultyStore final : public Store {
   Store* inner_;
   int calls_left_;
   FaultKind kind_;
-  bool is_locked_ = false;
+  bool is_locked_ = false, refuses_claims_ = false;
   std::shared_ptr<bool> claims_held_ = std::make_shared<bool>(true);
 };
 

@@ -143,6 +143,23 @@ TEST_F(SharedStoreTest, ALostClaimIsLikeARestart) {
   EXPECT_LT(time_of(job.config()), time_of(ScheduleConfig{}));
 }
 
+TEST_F(SharedStoreTest, WhoLosesTheClaimToAnotherDaemonTriesNothingMore) {
+  FaultyStore store(*store_, 0);
+  daemon_ = std::make_unique<Assembled>(store, clock_);
+  const SimulatedJob& first = add_job("a");
+  const SimulatedJob& second = add_other_job("b");
+  run_both(4);
+  ASSERT_FALSE(first.offered.empty());
+  ASSERT_TRUE(second.offered.empty());
+  store.lose_claims(true);
+  run_both(1);
+  const auto offered = first.offered.size();
+  run_both(20);
+  EXPECT_EQ(first.offered.size(), offered);
+  EXPECT_FALSE(second.offered.empty());
+  EXPECT_EQ(other_->live.sizes().claims, 1u);
+}
+
 TEST_F(SharedStoreTest, WithoutItsStoreADaemonServesWhatItKnows) {
   FaultyStore store(*store_, 0);
   daemon_ = std::make_unique<Assembled>(store, clock_);
