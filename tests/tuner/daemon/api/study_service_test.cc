@@ -65,6 +65,28 @@ TEST_F(StudyServiceTest, ALostLeaseGoesToTheNextWhoAsks) {
   must(service_.tell(study, again.id, result(1)));
 }
 
+TEST_F(StudyServiceTest, WorkersMayAskSeveralDaemons) {
+  for (const std::string method : {"random", "model"}) {
+    SCOPED_TRACE(method);
+    const auto study = new_study(12, method);
+    StudyService other(*store_);
+    std::set<std::string> params;
+    std::vector<TrialRow> trials;
+    for (int i = 0; i < 6; ++i) {
+      StudyService& asked = i % 2 == 0 ? service_ : other;
+      StudyService& told = i % 3 == 0 ? service_ : other;
+      trials.push_back(must(asked.ask(study, "w", kLease)).trial.value());
+      EXPECT_EQ(trials.back().number, i + 1);
+      params.insert(trials.back().params.dump());
+      if (i < 4) must(told.tell(study, trials.back().id, result(i)));
+    }
+    EXPECT_EQ(params.size(), 6u) << "what runs elsewhere is not tried here";
+    now_ns_ += kLease;
+    const auto again = must(other.ask(study, "w", kLease)).trial.value();
+    EXPECT_TRUE(again.params == trials[4].params || again.params == trials[5].params);
+  }
+}
+
 TEST_F(StudyServiceTest, TellingTwiceIsHarmlessAndOtherwiseRefused) {
   const auto study = new_study(10);
   const auto trial = ask(study);
