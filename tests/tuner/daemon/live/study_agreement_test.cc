@@ -92,11 +92,10 @@ class StudyAgreement : public testing::Test {
   /// The service is started anew before every second ask.
   Course by_service(const StudyDefinition& definition) {
     const auto study = keep(definition, StudyService::kOwner);
-    const auto clock = [this] { return ++now_ns_; };
-    auto service = std::make_unique<StudyService>(*store_, clock);
+    auto service = std::make_unique<StudyService>(*store_);
     Course course;
     for (;;) {
-      if (course.asked.size() % 2 == 0) service = std::make_unique<StudyService>(*store_, clock);
+      if (course.asked.size() % 2 == 0) service = std::make_unique<StudyService>(*store_);
       const auto asked = must(service->ask(study.name, "w", kShortestLeaseNs));
       if (!asked.trial) {
         EXPECT_TRUE(asked.is_finished);
