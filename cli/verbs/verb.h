@@ -69,5 +69,7 @@ void add_traces(CLI::App& program, Action& action);
 void add_doctor(CLI::App& program, Action& action);
 void add_prune(CLI::App& program, Action& action);
 void add_stragglers(CLI::App& program, Action& action);
+void add_completion(CLI::App& program, Action& action);
+void add_manual(CLI::App& program, Action& action);
 
 }  // namespace hocket
