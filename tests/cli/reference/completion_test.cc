@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <ostream>
 #include <set>
 
 #include "cli/verbs/verb.h"
@@ -28,13 +29,18 @@ using Words = std::set<std::string>;
 struct CompletionCase {
   std::string name, line;
   Words offered;
+
+  friend std::ostream& operator<<(std::ostream& out, const CompletionCase& one) {
+    return out << one.line;
+  }
 };
 
 std::vector<CompletionCase> completion_cases() {
   return {{"Verbs", "hocket st", {"studies", "stragglers"}},
           {"InnerVerbs", "hocket studies ", {"rm"}},
           {"Options", "hocket studies rm --fo", {"--force"}},
-          {"OptionsBehindAValue", "hocket tune --study rm --tri", {"--trials"}},
+          {"OptionsBehindAValue", "hocket studies --store rm --js", {"--json"}},
+          {"NoVerbInAValue", "hocket studies --store rm --fo", {}},
           {"WordsOfAnOption", "hocket tune --method ", {"model", "random", "sobol", "tpe", "grid"}},
           {"WordsOfAPosition", "hocket completion ", {"bash", "zsh", "fish"}},
           {"KnobsOfASetting", "hocket simulate --set partition_", {"partition_bytes="}},
@@ -65,7 +71,9 @@ class Completion : public ::testing::TestWithParam<CompletionCase> {
     const std::vector<std::string> within = {"timeout", "60", "env", "--chdir", folder_.file("")};
     command.insert(command.begin(), within.begin(), within.end());
     Words words;
-    for (const std::string& line : lines_of(command)) words.insert(line.substr(0, line.find('\t')));
+    for (const std::string& line : lines_of(command)) {
+      if (!line.empty()) words.insert(line.substr(0, line.find('\t')));
+    }
     return words;
   }
 

@@ -34,7 +34,8 @@ std::string bold_word(std::string word) {
 void check_page(const std::string& page, const CLI::App& app) {
   for (const CLI::Option* option : app.get_options({})) {
     if (!option->nonpositional()) {
-      EXPECT_THAT(page, HasSubstr("\\fI" + option->get_name(true) + "\\fR")) << app.get_name();
+      EXPECT_THAT(page, HasSubstr(".TP\n\\fI" + option->get_name(true) + "\\fR\n"))
+          << app.get_name();
     }
     for (const std::string& name : option->get_lnames()) {
       EXPECT_THAT(page, HasSubstr(bold_word("--" + name))) << app.get_name();
