@@ -2,7 +2,8 @@
 #
 #   cpack -G DEB --config build/release/CPackConfig.cmake -B FOLDER
 #
-# packaging/debian/finish.cmake adds what only a package has.
+# packaging/debian/finish.cmake adds what only a package has, and ldconfig.cmake says when the cache
+# of the loader is renewed.
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME hocket)
@@ -22,6 +23,7 @@ set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/packaging/debian/finish.cmake)
+set(CPACK_POST_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/packaging/debian/ldconfig.cmake)
 # Each package has a description of its own, and nothing in front of it.
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_NAME} built using CMake")
 set(same "(= ${PROJECT_VERSION})")
