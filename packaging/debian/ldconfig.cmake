@@ -1,5 +1,5 @@
-# Lets the cache of the loader be renewed as Debian's policy wants it, whatever CMake's version makes
-# of it: by a trigger of the client library's package, and not by that of the plugin for NCCL, which
+# Lets the cache of the loader be renewed as Debian's policy wants it, whatever CMake's version
+# does: by a trigger of the client library's package, and not by that of the plugin for NCCL, which
 # nothing is linked to. cpack runs it once the packages are made.
 
 foreach(package IN LISTS CPACK_PACKAGE_FILES)
