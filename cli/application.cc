@@ -2,30 +2,19 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <ostream>
 #include <span>
 
 #include "cli/inputs/command_line.h"
-#include "cli/verbs/verb.h"
+#include "cli/verbs/program.h"
 #include "core/base/nearest_name.h"
 #include "core/base/printable_text.h"
 
 namespace hocket {
 namespace {
-
-constexpr const char* kExamples =
-    "Examples:\n"
-    "  hocket tune -- hocket run --ranks 2 -- ./train     tune the schedule of a hocket job\n"
-    "  hocket tune --param THREADS=int:1..16 -- ./work    tune anything: {THREADS}, $THREADS\n"
-    "  hocket tune --resume                               go on with an interrupted study\n"
-    "  hocket fetch --workload train                      what was learned\n"
-    "  hocket torch -- torchrun train.py                  tune a PyTorch job while it trains\n"
-    "  hocket serve                                       for a team: jobs ask it, and improve\n"
-    "  hocket simulate step.json --sweep order=fifo,static   predict a step without running it\n"
-    "`hocket VERB --help` says more.\n";
 
 constexpr std::size_t kErrorLimitBytes = 4000;
 
@@ -71,10 +60,6 @@ std::optional<std::string> unknown_verb(const CLI::App& app, std::span<const std
          std::string(nearest_name(word, names)) + "\"; `" + path + " --help` lists all";
 }
 
-/// Verbs that run the command behind "--".
-constexpr std::array<std::string_view, 5> kVerbsWithCommand{"fetch", "run", "torch", "tune",
-                                                            "with"};
-
 /// Returns the error for the arguments that `program` has left over after parsing.
 std::string unexpected_arguments(const CLI::App& program) {
   std::string path = "hocket";
@@ -92,46 +77,9 @@ std::string unexpected_arguments(const CLI::App& program) {
 
 int parse_and_perform(const std::vector<std::string>& arguments, std::ostream& out,
                       std::ostream& err, int err_columns) {
-  CLI::App program("hocket: schedules, measures and tunes training jobs", "hocket");
-  program.set_version_flag("--version", "hocket " HOCKET_VERSION);
-  program.footer(kExamples);
-  program.require_subcommand(1);
   Action action;
-  add_tune(program, action);
-  add_run(program, action);
-  add_param_server(program, action);
-  add_studies(program, action);
-  add_trials(program, action);
-  add_best(program, action);
-  add_fetch(program, action);
-  add_with(program, action);
-  add_torch(program, action);
-  add_simulate(program, action);
-  add_replay(program, action);
-  add_explain(program, action);
-  add_plot(program, action);
-  add_tape(program, action);
-  add_topology(program, action);
-  add_serve(program, action);
-  add_web(program, action);
-  add_jobs(program, action);
-  add_configs(program, action);
-  add_watch(program, action);
-  add_push(program, action);
-  add_pin(program, action);
-  add_freeze(program, action);
-  add_rollback(program, action);
-  add_audit(program, action);
-  add_versions(program, action);
-  add_top(program, action);
-  add_profile(program, action);
-  add_profiles(program, action);
-  add_traces(program, action);
-  add_stragglers(program, action);
-  add_store(program, action);
-  add_doctor(program, action);
-  add_prune(program, action);
-
+  const std::unique_ptr<CLI::App> declared = make_program(action);
+  CLI::App& program = *declared;
   auto [own, command] = split_command_line(arguments);
   if (const auto error = unknown_verb(program, own)) return report(err, *error, kBadInput);
   try {

@@ -1,13 +1,113 @@
-# What `cmake --install` puts where: the program, the client library with its headers, the plugin
-# for NCCL beside it, and the package for Python, which `hocket torch` finds beside the program.
+# What `cmake --install` puts where, by component: docs/INSTALL.md says what each is for. The Debian
+# packages are made of the same components (HocketPackages.cmake).
 
-include(GNUInstallDirs)
-install(TARGETS hocket RUNTIME)
-install(TARGETS hocket_client_c LIBRARY)
-install(TARGETS hocket_nccl_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+include(CMakePackageConfigHelpers)
+
+# Manual pages and completion, by the program itself.
+set(reference ${PROJECT_BINARY_DIR}/reference)
+add_custom_command(
+  OUTPUT ${reference}/made
+  COMMAND ${CMAKE_COMMAND} -E rm -rf ${reference}
+  COMMAND hocket manual ${reference}/man1
+  COMMAND gzip -9n -r ${reference}/man1
+  COMMAND hocket completion bash > ${reference}/hocket
+  COMMAND hocket completion zsh > ${reference}/_hocket
+  COMMAND hocket completion fish > ${reference}/hocket.fish
+  COMMAND ${CMAKE_COMMAND} -E touch ${reference}/made
+  DEPENDS hocket VERBATIM
+  COMMENT "Writing manual pages and completion")
+add_custom_target(hocket_reference ALL DEPENDS ${reference}/made)
+
+# What an installation needs; tests install it.
+add_dependencies(hocket_jobs hocket_reference hocket_client_c hocket_nccl_plugin hocket_host
+                 hocket_client)
+
+# program
+install(TARGETS hocket RUNTIME COMPONENT program)
+install(DIRECTORY ${reference}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT program)
+install(FILES ${reference}/hocket DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+        COMPONENT program)
+install(FILES ${reference}/_hocket DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions
+        COMPONENT program)
+install(FILES ${reference}/hocket.fish
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT program)
+
+# client: the C library
+install(TARGETS hocket_client_c EXPORT hocketClientC
+        LIBRARY COMPONENT client NAMELINK_COMPONENT development)
+
+# nccl: the plugin for NCCL, which opens the client library
+install(TARGETS hocket_nccl_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT nccl)
 install(FILES ${PROJECT_BINARY_DIR}/lib/libnccl-profiler-hocket.so
-        DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES tuner/client/c/hocket_client.h tuner/client/c/hocket_schedule.h
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hocket)
+        DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT nccl)
+
+# python: where `hocket torch` looks for it
 install(DIRECTORY plugins/python/hocket DESTINATION ${CMAKE_INSTALL_DATADIR}/hocket/python
-        FILES_MATCHING PATTERN *.py)
+        COMPONENT python FILES_MATCHING PATTERN *.py)
+
+# systemd: units that start the program from where it is installed
+foreach(unit hocket.service hocket.socket)
+  install(CODE "
+    file(READ \"${PROJECT_SOURCE_DIR}/packaging/${unit}\" unit)
+    set(programs \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/\")
+    string(REPLACE /usr/bin/ \"\${programs}\" unit \"\${unit}\")
+    set(file \"\${CMAKE_INSTALL_PREFIX}/lib/systemd/system/${unit}\")
+    message(STATUS \"Installing: \$ENV{DESTDIR}\${file}\")
+    file(WRITE \"\$ENV{DESTDIR}\${file}\" \"\${unit}\")
+    list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${file}\")" COMPONENT systemd)
+endforeach()
+
+# development: headers, static libraries, and what CMake and pkg-config need. The archives have a
+# folder of their own: the C++ client's has the name of the C library, and a static link would take
+# it instead.
+set(archives ${CMAKE_INSTALL_LIBDIR}/hocket)
+set_target_properties(hocket_core PROPERTIES EXPORT_NAME ground)
+set_target_properties(hocket_host PROPERTIES EXPORT_NAME host)
+set_target_properties(hocket_client PROPERTIES EXPORT_NAME client)
+set_target_properties(hocket_client_c PROPERTIES EXPORT_NAME client_c)
+add_library(hocket_installed_core INTERFACE)
+set_target_properties(hocket_installed_core PROPERTIES EXPORT_NAME core)
+target_link_libraries(hocket_installed_core INTERFACE hocket_host hocket_core)
+foreach(library hocket_core hocket_host hocket_client)
+  target_compile_features(${library} PUBLIC cxx_std_20)
+  target_include_directories(${library} INTERFACE
+                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/hocket>)
+endforeach()
+target_include_directories(hocket_client_c INTERFACE
+                           $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+install(TARGETS hocket_core hocket_host hocket_installed_core EXPORT hocketCore
+        ARCHIVE DESTINATION ${archives} COMPONENT development)
+install(TARGETS hocket_client EXPORT hocketClient
+        ARCHIVE DESTINATION ${archives} COMPONENT development)
+install(FILES tuner/client/c/hocket_client.h tuner/client/c/hocket_schedule.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hocket COMPONENT development)
+foreach(folder core/base core/files core/step core/trace core/protocol core/collective core/plan
+               core/partitioning core/placement core/scheduler core/tape core/host
+               tuner/client/link tuner/client/start tuner/client/live)
+  install(DIRECTORY ${folder}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hocket/${folder}
+          COMPONENT development
+          FILES_MATCHING PATTERN *.h PATTERN precompiled.h EXCLUDE)
+endforeach()
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/hocket)
+foreach(export hocketCore hocketClient hocketClientC)
+  install(EXPORT ${export} NAMESPACE hocket:: DESTINATION ${package} COMPONENT development)
+endforeach()
+configure_package_config_file(packaging/cmake/hocketConfig.cmake.in
+                              ${PROJECT_BINARY_DIR}/package/hocketConfig.cmake
+                              INSTALL_DESTINATION ${package}
+                              NO_SET_AND_CHECK_MACRO)
+# A C++ interface that may change with every minor version.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/hocketConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+file(RELATIVE_PATH HOCKET_PREFIX_OF_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(packaging/pkgconfig/hocket-client.pc.in
+               ${PROJECT_BINARY_DIR}/package/hocket-client.pc @ONLY)
+configure_file(packaging/pkgconfig/hocket-core.pc.in
+               ${PROJECT_BINARY_DIR}/package/hocket-core.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/package/hocketConfig.cmake
+              ${PROJECT_BINARY_DIR}/package/hocketConfigVersion.cmake
+        DESTINATION ${package} COMPONENT development)
+install(FILES ${PROJECT_BINARY_DIR}/package/hocket-client.pc
+              ${PROJECT_BINARY_DIR}/package/hocket-core.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)

@@ -41,11 +41,12 @@ NamedConfig hockets_defaults() {
 void add_config_options(CLI::App& verb, ConfigChoice& choice, const std::string& otherwise) {
   std::string names;
   for (const SchedulePreset& preset : schedule_presets())
-    names += (names.empty() ? "" : ", ") + std::string(preset.name);
-  auto* preset = verb.add_option("--preset", choice.preset,
-                                 "what a framework does by default: one of " + names);
+    names += (names.empty() ? "" : "|") + std::string(preset.name);
+  auto* preset = verb.add_option("--preset", choice.preset, "what a framework does by default")
+                     ->type_name(names);
   verb.add_option("--config", choice.config,
                   "a configuration: a file, or the JSON itself (default: " + otherwise + ")")
+      ->type_name("FILE")
       ->excludes(preset);
 }
 

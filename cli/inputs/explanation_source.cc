@@ -55,7 +55,8 @@ Result<Explained> explain_table(const std::string& path, const RecordedTableOpti
 void add_source(CLI::App& verb, ExplanationSource& source, const std::string& study_help) {
   verb.add_option("STUDY", source.study, study_help);
   verb.add_option("--store", source.store, "the store: a file, or a URI of PostgreSQL");
-  verb.add_option("--table", source.table, "a recorded sweep instead of a study");
+  verb.add_option("--table", source.table, "a recorded sweep instead of a study")
+      ->type_name("FILE");
   verb.add_option("--objective-column", source.columns.objective_column,
                   "the column of the table that was minimised")
       ->capture_default_str();

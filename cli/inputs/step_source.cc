@@ -42,8 +42,8 @@ void add_step_changes(CLI::App& verb, StepChanges& changes) {
                   "repeat it")
       ->allow_extra_args(false);
   verb.add_option("--algorithm", changes.algorithm, "of an all-reduce over links")
-      ->transform(CLI::CheckedTransformer(kAlgorithms, CLI::ignore_case)
-                      .description("automatic, ring or tree"));
+      ->type_name("automatic|ring|tree")
+      ->transform(CLI::CheckedTransformer(kAlgorithms, CLI::ignore_case).description(""));
   verb.add_option("--compute-scale", changes.compute_scale,
                   "factor on the times of computations: 0.5 for devices that are twice as fast");
   verb.add_option("--seed", changes.seed, "of the jitter");

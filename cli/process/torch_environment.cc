@@ -41,9 +41,12 @@ Result<std::map<std::string, std::string>> torch_environment(const TorchSettings
   if (old && !old->empty()) path += ":" + *old;
   std::map<std::string, std::string> variables = {{"HOCKET_TORCH", "1"}, {"PYTHONPATH", path}};
   std::error_code error;
-  const fs::path library = installation / "lib" / "libhocket_client.so.1";
-  if (environment("HOCKET_CLIENT_LIBRARY").value_or("").empty() && fs::exists(library, error))
-    variables["HOCKET_CLIENT_LIBRARY"] = library.string();
+  // A build has it in lib.
+  for (const char* folder : {HOCKET_INSTALL_LIBDIR, "lib"}) {
+    const fs::path library = installation / folder / "libhocket_client.so.1";
+    if (environment("HOCKET_CLIENT_LIBRARY").value_or("").empty() && fs::exists(library, error))
+      variables.emplace("HOCKET_CLIENT_LIBRARY", library.string());
+  }
   if (!settings.daemon.empty()) variables["HOCKET_DAEMON"] = settings.daemon;
   if (is_postgres_uri(settings.store)) {
     variables["HOCKET_STORE"] = settings.store;

@@ -1,12 +1,17 @@
-// hocket doctor: lists every file and folder that hocket writes, and what is wrong with them.
+// hocket doctor: says what of hocket is there and what is missing, lists every file and folder that
+// hocket writes, and says what is wrong with them.
 
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "cli/checks/gpu_libraries.h"
+#include "cli/checks/installation.h"
+#include "cli/checks/service.h"
 #include "cli/files/own_files.h"
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/store_access.h"
@@ -53,6 +58,42 @@ nlohmann::json own_files_json(const std::vector<OwnFile>& files) {
   return list;
 }
 
+std::vector<Check> all_checks() {
+  std::error_code error;
+  const Installation installation{
+      .program = std::filesystem::read_symlink("/proc/self/exe", error),
+      .version = HOCKET_VERSION,
+      .client_library = process_environment("HOCKET_CLIENT_LIBRARY").value_or("")};
+  std::vector<Check> checks = check_installation(installation, probe_library);
+  const auto add = [&](const std::vector<Check>& more) {
+    checks.insert(checks.end(), more.begin(), more.end());
+  };
+  add(check_gpu_libraries(gpu_surroundings(), probe_library));
+  add(check_service());
+  return checks;
+}
+
+void print_checks(const std::vector<Check>& checks, std::ostream& out) {
+  Table table({"what", "state", "found", "to do"});
+  for (const Check& check : checks) {
+    table.add({check.what, std::string(to_string(check.state)),
+               printable(check.found, kDoctorTextLimitBytes),
+               printable(check.remedy, kDoctorTextLimitBytes)});
+  }
+  table.print(out);
+}
+
+nlohmann::json checks_json(const std::vector<Check>& checks) {
+  auto list = nlohmann::json::array();
+  for (const Check& check : checks) {
+    list.push_back({{"what", check.what},
+                    {"state", to_string(check.state)},
+                    {"found", check.found},
+                    {"remedy", check.remedy}});
+  }
+  return list;
+}
+
 /// Returns for example "1 needs attention, 2 are left over: `hocket prune` removes them".
 std::string verdict_text(std::ptrdiff_t wrong, std::ptrdiff_t left_over) {
   if (wrong == 0 && left_over == 0) return "all is well";
@@ -74,14 +115,19 @@ Result<int> examine(const DoctorOptions& options, Context& context) {
   HOCKET_TRY(store);
   const auto files =
       find_own_files(own_places(*store, process_environment), {::geteuid(), system_unix_ns()});
-  const auto wrong = std::ranges::count_if(files, is_wrong, &OwnFile::state);
+  const auto checks = all_checks();
+  const auto wrong = std::ranges::count_if(files, is_wrong, &OwnFile::state) +
+                     std::ranges::count(checks, CheckState::wrong, &Check::state);
   const auto left_over = std::ranges::count(files, OwnState::left_over, &OwnFile::state);
   if (options.json) {
-    context.out << json_text({{"files", own_files_json(files)},
+    context.out << json_text({{"checks", checks_json(checks)},
+                              {"files", own_files_json(files)},
                               {"wrong", wrong},
                               {"left_over", left_over}})
                 << '\n';
   } else {
+    print_checks(checks, context.out);
+    context.out << '\n';
     print_own_files(files, context.out);
     context.out << '\n' << verdict_text(wrong, left_over) << '\n';
   }
@@ -92,12 +138,13 @@ Result<int> examine(const DoctorOptions& options, Context& context) {
 
 void add_doctor(CLI::App& program, Action& action) {
   auto options = std::make_shared<DoctorOptions>();
-  auto* verb =
-      program.add_subcommand("doctor", "list the files that hocket writes, and check them");
+  auto* verb = program.add_subcommand(
+      "doctor", "say what of hocket is there, what is missing and what is wrong");
   verb->add_option("--store", options->store, "the store: a file, or a URI of PostgreSQL");
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer(
-      "Exit status 1 when something is wrong. What is left over does no harm.\n"
+      "Changes nothing: the last column says what to do. Exit status 1 when something is wrong;\n"
+      "what is missing or left over does no harm.\n"
       "docs/FILES.md says who writes and who removes each.\n"
       "Example:\n  hocket doctor\n");
   verb->callback(

@@ -125,7 +125,8 @@ void add_explain(CLI::App& program, Action& action) {
   add_config_options(*verb, options->config, "hocket's defaults; both are of a step");
   add_step_changes(*verb, options->changes);
   verb->add_option("-o,--output", options->output,
-                   "of a step: the file to write the chosen configuration to");
+                   "of a step: the file to write the chosen configuration to")
+      ->type_name("FILE");
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer(kExplainFooter);
   verb->callback(

@@ -150,6 +150,7 @@ void add_plot(CLI::App& program, Action& action) {
   auto* verb = program.add_subcommand("plot", "draw what a search learned: SVG files");
   add_source(*verb, options->source);
   verb->add_option("-o,--output", options->folder, "the folder to write to; it is made")
+      ->type_name("FOLDER")
       ->required();
   verb->add_option("--contour", options->contour,
                    "the two parameters of contour.svg, X,Y; the most important ones if not given");

@@ -170,8 +170,9 @@ void add_push(CLI::App& program, Action& action) {
   auto options = std::make_shared<PushOptions>();
   auto* verb =
       add_verb(program, "push", "bring a configuration to a key's jobs, in stages", *options);
-  verb->add_option("--set", options->settings, "NAME=VALUE of a knob, over the current ones");
-  verb->add_option("--config", options->config_file, "a configuration, as JSON");
+  verb->add_option("--set", options->settings, "NAME=VALUE of a knob, over the current ones")
+      ->type_name("KNOB=VALUE");
+  verb->add_option("--config", options->config_file, "a configuration, as JSON")->type_name("FILE");
   verb->add_option("--note", options->note, "why, for the audit");
   verb->footer("Example:\n  hocket push gpt2-6x256 --set partition_bytes=1MiB --note 'as on b7'\n");
   verb->callback([options, &action] {

@@ -195,7 +195,9 @@ void add_replay(CLI::App& program, Action& action) {
   auto options = std::make_shared<ReplayOptions>();
   options->columns.objective_column = "value";
   auto* verb = program.add_subcommand("replay", "search a recorded sweep instead of running a job");
-  verb->add_option("TABLE", options->table, "the table: comma-separated values")->required();
+  verb->add_option("TABLE", options->table, "the table: comma-separated values")
+      ->type_name("FILE")
+      ->required();
   verb->add_option("--objective-column", options->columns.objective_column,
                    "the column to minimise")
       ->capture_default_str();
@@ -209,11 +211,14 @@ void add_replay(CLI::App& program, Action& action) {
   verb->add_option("--seed", options->seed, "of the search and of the draws")
       ->capture_default_str();
   verb->add_option("--step", options->step,
-                   "the step description that a profile of the default gave, for the method model");
+                   "the step description that a profile of the default gave, for the method model")
+      ->type_name("FILE");
   verb->add_option("--method", options->method, "model, random, sobol, tpe or grid")
+      ->type_name("model|random|sobol|tpe|grid")
       ->capture_default_str();
   verb->add_option("--transfer", options->transfer,
-                   "another recorded sweep of the same columns, to start from");
+                   "another recorded sweep of the same columns, to start from")
+      ->type_name("FILE");
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer(kReplayFooter);
   verb->callback(

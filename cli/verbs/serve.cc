@@ -185,11 +185,12 @@ void add_serve(CLI::App& program, Action& action) {
   auto* token_file =
       verb->add_option("--token-file", options->token_file,
                        "lines `ROLE NAME TOKEN`, mode 0600 (default: one token, made in the "
-                       "state folder, where the same user's jobs and verbs find it)");
+                       "state folder, where the same user's jobs and verbs find it)")
+          ->type_name("FILE");
   verb->add_flag("--no-tokens", options->no_tokens, "everybody who reaches it may do everything")
       ->excludes(token_file);
-  verb->add_option("--certificate", options->certificate, "PEM file, for TLS");
-  verb->add_option("--key", options->key, "PEM file with the certificate's key");
+  verb->add_option("--certificate", options->certificate, "PEM file, for TLS")->type_name("FILE");
+  verb->add_option("--key", options->key, "PEM file with the certificate's key")->type_name("FILE");
   verb->add_flag("--insecure", options->insecure,
                  "allow plain text, and --no-tokens, on an address that others reach");
   verb->add_option("--rate-limit", options->rate_limit,
@@ -201,6 +202,7 @@ void add_serve(CLI::App& program, Action& action) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000));
   verb->add_option("--log-level", options->log_level, "debug, info, warning or error")
+      ->type_name("debug|info|warning|error")
       ->capture_default_str();
   verb->add_flag("--open", options->open,
                  "print a second line: the address of the page, with the daemon's own token");

@@ -352,7 +352,8 @@ Result<int> simulate_verb(const SimulateOptions& options, Context& context) {
 }
 
 void add_step_options(CLI::App& verb, SimulateOptions& options) {
-  verb.add_option("STEP", options.step, "the step description; - for standard input");
+  verb.add_option("STEP", options.step, "the step description; - for standard input")
+      ->type_name("FILE");
   verb.add_option("--profile", options.profile, "the step of this profile, by its name or number");
   verb.add_option("--store", options.store, "the store's file, which has the profile");
   add_step_changes(verb, options.changes);
@@ -367,21 +368,26 @@ void add_simulate(CLI::App& program, Action& action) {
   add_config_options(*verb, options->config, "the profile's, else hocket's defaults");
   verb->add_option("--baseline", options->baseline,
                    "what the speed-up is against: a preset, a file or the JSON itself (default: "
-                   "the profile's configuration, else the one before --set and --sweep)");
+                   "the profile's configuration, else the one before --set and --sweep)")
+      ->type_name("FILE");
   verb->add_option("--set", options->set,
                    "KNOB=VALUE, over --preset or --config; bucket_cap_mb=25 and other names of "
                    "frameworks are understood; repeat it")
+      ->type_name("KNOB=VALUE")
       ->allow_extra_args(false);
   verb->add_option("--sweep", options->sweep,
                    "KNOB=A,B,C: a row for each value; repeat it for all combinations")
+      ->type_name("KNOB=A,B,…")
       ->allow_extra_args(false);
   verb->add_flag("--offload", options->offload,
                  "compare how many layers a device of limited memory keeps (offload_k)");
   verb->add_option("--iterations", options->iterations,
                    "how many to simulate (default: until the period repeats)");
-  verb->add_option("--trace", options->trace, "write the timeline to this file");
-  verb->add_option("--record", options->record, "write the tape of decisions to this file");
-  verb->add_option("--step-out", options->step_out, "write the step description to this file");
+  verb->add_option("--trace", options->trace, "write the timeline to this file")->type_name("FILE");
+  verb->add_option("--record", options->record, "write the tape of decisions to this file")
+      ->type_name("FILE");
+  verb->add_option("--step-out", options->step_out, "write the step description to this file")
+      ->type_name("FILE");
   verb->add_option("--rank", options->rank, "whose timeline and tape")->capture_default_str();
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer(kSimulateFooter);

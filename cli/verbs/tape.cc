@@ -311,7 +311,7 @@ Result<int> compare_tapes(const std::string& file_a, const std::string& file_b, 
 void add_show(CLI::App& tape, Action& action) {
   auto options = std::make_shared<ShowOptions>();
   auto* verb = tape.add_subcommand("show", "print what is on a tape");
-  verb->add_option("FILE", options->file, "the tape")->required();
+  verb->add_option("FILE", options->file, "the tape")->type_name("FILE")->required();
   verb->add_flag("--json", options->json, "print a line of JSON for each record");
   verb->add_option("--limit", options->limit, "at most so many lines")
       ->check(CLI::Range(std::int64_t{1}, options->limit));
@@ -325,8 +325,8 @@ void add_show(CLI::App& tape, Action& action) {
 void add_diff(CLI::App& tape, Action& action) {
   auto files = std::make_shared<std::pair<std::string, std::string>>();
   auto* verb = tape.add_subcommand("diff", "compare two tapes, whatever the times");
-  verb->add_option("A", files->first, "a tape")->required();
-  verb->add_option("B", files->second, "another")->required();
+  verb->add_option("A", files->first, "a tape")->type_name("FILE")->required();
+  verb->add_option("B", files->second, "another")->type_name("FILE")->required();
   verb->footer(
       "Exit status 0 when all records are the same, 1 when not, 2 when a tape is cut off.\n"
       "Example:\n  hocket tape diff monday.tape tuesday.tape\n");
@@ -338,7 +338,7 @@ void add_diff(CLI::App& tape, Action& action) {
 void add_tape_replay(CLI::App& tape, Action& action) {
   auto file = std::make_shared<std::string>();
   auto* verb = tape.add_subcommand("replay", "decide again, and compare each decision");
-  verb->add_option("FILE", *file, "the tape")->required();
+  verb->add_option("FILE", *file, "the tape")->type_name("FILE")->required();
   verb->footer(
       "Exit status 0 when all decisions are the same, 1 when not, 2 when the tape is cut\n"
       "off or no plan can have written it.\n"

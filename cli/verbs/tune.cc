@@ -417,7 +417,8 @@ std::vector<CLI::Option*> add_options(CLI::App& verb, TuneOptions& options) {
       verb.add_flag("--full-trials", options.full_trials,
                     "do not end a trial before, when it is slower than the best"),
       verb.add_option("--step", options.step,
-                      "what a profile says of the default's step (hocket simulate), to start from"),
+                      "what a profile says of the default's step (hocket simulate), to start from")
+          ->type_name("FILE"),
       verb.add_option("--confirm", options.confirm,
                       "pairs of runs, at most, that confirm the winner; it takes 2 or more")
           ->capture_default_str(),
@@ -442,6 +443,7 @@ std::vector<CLI::Option*> add_options(CLI::App& verb, TuneOptions& options) {
       verb.add_option("--method", options.method,
                       "how to search: model, random, sobol, tpe or grid (a full one, given as many "
                       "trials)")
+          ->type_name("model|random|sobol|tpe|grid")
           ->capture_default_str(),
       transfer,
       no_transfer,

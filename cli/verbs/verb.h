@@ -70,5 +70,7 @@ void add_store(CLI::App& program, Action& action);
 void add_doctor(CLI::App& program, Action& action);
 void add_prune(CLI::App& program, Action& action);
 void add_stragglers(CLI::App& program, Action& action);
+void add_completion(CLI::App& program, Action& action);
+void add_manual(CLI::App& program, Action& action);
 
 }  // namespace hocket

@@ -87,9 +87,11 @@ void add_export(CLI::App& profiles, Action& action) {
   auto* verb = profiles.add_subcommand("export", "write a profile as a timeline");
   verb->add_option("PROFILE", options->profile, "its name or number")->required();
   verb->add_option("-o,--output", options->output,
-                   "the file (default: the profile's name); - is standard output");
+                   "the file (default: the profile's name); - is standard output")
+      ->type_name("FILE");
   auto* format =
       verb->add_option("--format", options->format, "perfetto, or chrome: JSON trace events")
+          ->type_name("perfetto|chrome")
           ->capture_default_str();
   verb->add_option("--rank", options->rank, "this rank alone");
   verb->add_flag("--step", options->step, "the step description that predictions are made from")

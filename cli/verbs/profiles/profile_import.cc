@@ -98,6 +98,7 @@ void add_profile_import(CLI::App& profiles, Action& action) {
                    "a Chrome trace of PyTorch's profiler or of hocket, an SQLite export of Nsight "
                    "Systems, or a trace file of hocket, one for each rank; also packed (.gz, .zst, "
                    ".xz), an archive (.tar.gz, .zip) or a folder of them; - is standard input")
+      ->type_name("FILE")
       ->required();
   auto* report =
       verb->add_flag("--report", options->report, "say what the traces show, and store nothing");

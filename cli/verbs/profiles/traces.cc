@@ -191,10 +191,11 @@ void add_traces(CLI::App& program, Action& action) {
       verb->add_option("--width", options->width, "columns of a line (default: the terminal's)");
   auto* calls =
       verb->add_flag("--calls", options->calls, "draw the host's calls of the runtime, too");
-  auto* output = verb->add_option(
-      "-o,--output", options->output,
-      "write an SVG of one rank (default: rank 0), the profiles on one time scale, to this file; - "
-      "is standard output");
+  auto* output = verb->add_option("-o,--output", options->output,
+                                  "write an SVG of one rank (default: rank 0), the profiles on one "
+                                  "time scale, to this file; - "
+                                  "is standard output")
+                     ->type_name("FILE");
   output->excludes(width)->excludes(calls);
   verb->add_option("--title", options->titles,
                    "in the SVG, in place of a profile's name; once for each profile")

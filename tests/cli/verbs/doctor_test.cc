@@ -61,7 +61,8 @@ class Doctor : public ::testing::Test {
   const ScopedEnvironment store_variable_{"HOCKET_STORE", nullptr},
       state_variable_{"XDG_STATE_HOME", state_.c_str()},
       cache_variable_{"XDG_CACHE_HOME", cache_.c_str()},
-      temporary_variable_{"TMPDIR", temporary_.c_str()};
+      temporary_variable_{"TMPDIR", temporary_.c_str()}, daemon_variable_{"HOCKET_DAEMON", nullptr},
+      library_variable_{"HOCKET_CLIENT_LIBRARY", nullptr};
 };
 
 TEST_F(Doctor, ListsEveryFileAndSaysThatAllIsWell) {
@@ -94,6 +95,29 @@ TEST_F(Doctor, SaysWhatIsWrongAndWhatToDo) {
   const auto damaged = ask_hocket({"doctor"});
   EXPECT_EQ(damaged.status, kFailed);
   EXPECT_THAT(damaged.out, AllOf(HasSubstr("unusable"), HasSubstr("not an SQLite database")));
+}
+
+/// Returns the state of the check of `what`.
+std::string state_of(const nlohmann::json& answer, const std::string& what) {
+  for (const auto& check : answer.at("checks")) {
+    if (check.at("what") == what) return check.at("state");
+  }
+  ADD_FAILURE() << "no check of " << what << " in " << answer;
+  return "";
+}
+
+TEST_F(Doctor, SaysWhatIsThereAndWhatIsMissing) {
+  const auto text = ask_hocket({"doctor"});
+  EXPECT_THAT(text.out, AllOf(HasSubstr("client library"), HasSubstr("hocket "),
+                              HasSubstr("open files"), HasSubstr("HOCKET_DAEMON is not set")));
+  const auto answer = ask_hocket({"doctor", "--json"}).json();
+  EXPECT_EQ(state_of(answer, "program"), "ok");
+  EXPECT_EQ(state_of(answer, "daemon"), "note");
+  const ScopedEnvironment library("HOCKET_CLIENT_LIBRARY", "/nowhere/library.so");
+  const auto wrong = ask_hocket({"doctor", "--json"});
+  EXPECT_EQ(wrong.status, kFailed);
+  EXPECT_EQ(wrong.json().at("wrong"), 1);
+  EXPECT_EQ(state_of(wrong.json(), "client library"), "wrong");
 }
 
 TEST_F(Doctor, LooksAtTheStoreThatItIsGiven) {

@@ -249,11 +249,24 @@ Result<bool> LiveTuning::claim(Key& key) {
     auto claim = parts_.store.claim_key(key.topology_id, key.workload_id);
     HOCKET_TRY(claim);
     key.claim = std::move(*claim);
-    if (key.claim && key.is_others) key.rollout.expect_jobs();
-    key.is_others = !key.claim;
+    note_claim(key);
   }
-  key.wants_claim = key.is_others && has_jobs(key);
   return key.claim != nullptr;
+}
+
+void LiveTuning::note_claim(Key& key) const {
+  // A daemon without jobs of the key leaves the claim as soon as it has looked.
+  constexpr std::int64_t kBriefNs = 3'000'000'000;
+  if (key.claim) {
+    if (key.is_others) key.rollout.expect_jobs();
+    key.refused_since_ns.reset();
+    key.is_others = key.wants_claim = false;
+    return;
+  }
+  const std::int64_t now_ns = parts_.clock.now_ns();
+  if (!key.refused_since_ns) key.refused_since_ns = now_ns;
+  key.is_others = now_ns - *key.refused_since_ns > kBriefNs;
+  key.wants_claim = !key.is_others || has_jobs(key);
 }
 
 void LiveTuning::leave_claim(Key& key) const {

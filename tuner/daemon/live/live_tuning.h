@@ -97,8 +97,10 @@ class LiveTuning {
     std::int64_t used_ns = 0;   ///< when it was last needed
     /// Null while another daemon decides, or nothing is to be decided.
     std::unique_ptr<KeyClaim> claim = nullptr;
-    bool is_others = false;    ///< another daemon had the claim when it was last asked for
-    bool wants_claim = false;  ///< so it is, and there are jobs here
+    /// Since when the claim is refused. Briefly, while another daemon only looks at the key.
+    std::optional<std::int64_t> refused_since_ns = {};
+    bool is_others = false;    ///< another daemon keeps the claim, for its jobs
+    bool wants_claim = false;  ///< to be asked for at the next tick
     KeyRollout rollout;
     std::unique_ptr<KeyTuner> tuner;  ///< another one after a claim was lost
   };
@@ -113,6 +115,8 @@ class LiveTuning {
                                       std::int64_t workload_id);
   /// Claims the key, unless it is claimed. Returns whether this daemon decides for it.
   Result<bool> claim(Key& key);
+  /// Notes whether the claim was given or refused.
+  void note_claim(Key& key) const;
   /// Lets other daemons claim a key for which nothing is to be decided here.
   void leave_claim(Key& key) const;
   /// Evicts idle keys when there are too many.

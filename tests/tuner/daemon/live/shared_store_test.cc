@@ -85,9 +85,8 @@ TEST_F(SharedStoreTest, AStagedVersionOfADaemonThatIsGoneWaitsForItsJobs) {
   other_->ask("POST", "/v1/resolve",
               {{"topology", to_json(sample_topology())}, {"workload", to_json(sample_workload())}});
   const std::int64_t version = push(1 << 20);
-  run_both(2);
   must(other_->live.key_changed(must(parse_config_key(sample_key()))));
-  other_->settle();
+  run_both(6);
   EXPECT_EQ(stage_of(version), PromotionStage::staged);
   first.lose_daemon();
   daemon_.reset();
@@ -126,6 +125,18 @@ TEST_F(SharedStoreTest, AVersionWithoutJobsAnywhereIsReleasedAndTheKeyLeft) {
   other_->tick();
   EXPECT_EQ(stage_of(version), PromotionStage::released);
   EXPECT_EQ(daemon_->live.sizes().claims + other_->live.sizes().claims, 0u);
+}
+
+TEST_F(SharedStoreTest, ADaemonThatOnlyLooksAtAKeyDelaysNothing) {
+  FaultyStore store(*store_, 0);
+  daemon_ = std::make_unique<Assembled>(store, clock_);
+  resolve();
+  store.lose_claims(true);  // another daemon looks at this moment
+  const std::int64_t version = push(1 << 20);
+  EXPECT_EQ(stage_of(version), PromotionStage::staged);
+  store.lose_claims(false);
+  daemon_->tick();
+  EXPECT_EQ(stage_of(version), PromotionStage::released);
 }
 
 TEST_F(SharedStoreTest, ALostClaimIsLikeARestart) {

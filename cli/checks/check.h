@@ -1,0 +1,28 @@
+#pragma once
+
+// What `hocket doctor` says of a part of hocket or of its surroundings. Values; thread-safe.
+
+#include <string>
+#include <string_view>
+
+namespace hocket {
+
+enum class CheckState {
+  ok,
+  note,     ///< nothing is wrong, but it limits what hocket can do here
+  missing,  ///< not there, which is no error: what needs it is not available
+  wrong,    ///< configured or installed, and unusable
+};
+
+std::string_view to_string(CheckState state);
+
+struct Check {
+  std::string what;
+  CheckState state = CheckState::ok;
+  std::string found;        ///< what is there, or where it was looked for
+  std::string remedy = {};  ///< what to do; empty if nothing
+
+  friend bool operator==(const Check&, const Check&) = default;
+};
+
+}  // namespace hocket

@@ -1,0 +1,25 @@
+#pragma once
+
+// Checks what hocket uses on a GPU: the driver, and NVIDIA's libraries, which are opened when they
+// are needed. One thread.
+
+#include <string>
+#include <vector>
+
+#include "cli/checks/check.h"
+#include "cli/checks/library_probe.h"
+
+namespace hocket {
+
+/// Where libraries are looked for, and what the driver says that it drives.
+struct GpuSurroundings {
+  int toolkit = 0;                        ///< major version that hocket was built with; 0: none
+  std::vector<std::string> accelerators;  ///< models (core/host/accelerator_probe.h)
+};
+
+/// Returns the surroundings of this process.
+GpuSurroundings gpu_surroundings();
+
+std::vector<Check> check_gpu_libraries(const GpuSurroundings& gpu, const LibraryProbe& probe);
+
+}  // namespace hocket

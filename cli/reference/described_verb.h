@@ -1,0 +1,52 @@
+#pragma once
+
+// What the program's declarations say of its verbs, as values: for completion in shells and for
+// manual pages. Values; thread-safe.
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace hocket {
+
+enum class ValueKind {
+  none,     ///< a flag
+  text,     ///< anything
+  file,     ///< the path of a file
+  folder,   ///< the path of a folder
+  words,    ///< one of DescribedOption::words
+  settings  ///< one of the words and then more, such as "KNOB=VALUE"
+};
+
+/// An option, or an argument at a position, which has one name without dashes.
+struct DescribedOption {
+  std::vector<std::string> names;  ///< short ones first: "-o", "--output"
+  std::string description;
+  ValueKind kind = ValueKind::text;
+  std::string value_name;          ///< what help calls the value, "FILE"; empty for a flag
+  std::vector<std::string> words;  ///< the values, or with settings their beginnings, "KNOB="
+  std::string range;               ///< such as "INT in [1 - 5]"; empty for any
+  std::string default_text;
+  bool is_required = false;
+  bool is_repeated = false;           ///< may be given several times
+  std::vector<std::string> excludes;  ///< names of options that do not go with it
+
+  friend bool operator==(const DescribedOption&, const DescribedOption&) = default;
+};
+
+/// The program or a verb. Hidden verbs and options are left out.
+struct DescribedVerb {
+  std::string name, description;
+  std::string footer;          ///< remarks and examples, as help prints them
+  bool takes_command = false;  ///< the command behind "--"
+  std::vector<DescribedOption> options = {}, positionals = {};
+  std::vector<DescribedVerb> verbs = {};
+};
+
+/// Describes what `app` and its verbs declare, in the order of declaration.
+DescribedVerb describe(const CLI::App& app);
+
+}  // namespace hocket
