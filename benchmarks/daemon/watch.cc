@@ -113,6 +113,8 @@ int run(const ClusterOptions& options) {
       for (std::size_t i = 0; i < options.daemons; ++i)
         servers.push_back(std::make_unique<ServerProcess>(ServerKind::hocket, options.store));
       measure(servers, options.watchers, options.events, shared);
+      // The last first: a later process has the ends of the pipes of those before it.
+      while (!servers.empty()) servers.pop_back();
     }
     measure(ServerKind::hocket, options.watchers, options.events, one);
     measure(ServerKind::hocket, all, options.events, one_with_all);
