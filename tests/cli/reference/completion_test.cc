@@ -36,7 +36,7 @@ struct CompletionCase {
 };
 
 std::vector<CompletionCase> completion_cases() {
-  return {{"Verbs", "hocket st", {"studies", "stragglers"}},
+  return {{"Verbs", "hocket st", {"store", "studies", "stragglers"}},
           {"InnerVerbs", "hocket studies ", {"rm"}},
           {"Options", "hocket studies rm --fo", {"--force"}},
           {"OptionsBehindAValue", "hocket studies --store rm --js", {"--json"}},
