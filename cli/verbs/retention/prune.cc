@@ -108,7 +108,9 @@ void print_removal(const Removal& removal, bool dry_run, std::ostream& out) {
     table.add({"study", study.name, study.reason});
   }
   if (removal.audit_entries > 0) {
-    table.add({"audit", std::to_string(removal.audit_entries) + " entries", "they are older"});
+    const std::string unit = removal.audit_entries == 1 ? " entry" : " entries";
+    table.add(
+        {"audit", std::to_string(removal.audit_entries) + unit, "older than the policy keeps"});
   }
   for (const PruneDecision& decision : profiles) {
     table.add({"profile", decision.profile.name, decision.reason});

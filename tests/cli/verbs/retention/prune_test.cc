@@ -108,10 +108,9 @@ TEST_F(PruneVerb, PrintsATable) {
   const auto answer = prune(
       {"--keep-studies", "90d", "--keep-audit", "90d", "--max-profile-bytes", "5", "--dry-run"});
   EXPECT_EQ(answer.status, kDone) << answer.err;
-  EXPECT_THAT(
-      answer.out,
-      AllOf(HasSubstr("would go"), HasSubstr("old"), HasSubstr("it has not changed for 100 days"),
-            HasSubstr("1 entries"), HasSubstr("first"), Not(HasSubstr("runs"))));
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("would go"), HasSubstr("old"),
+                                HasSubstr("it has not changed for 100 days"), HasSubstr("1 entry"),
+                                HasSubstr("first"), Not(HasSubstr("runs"))));
 }
 
 TEST_F(PruneVerb, AndServeRefuseWhatIsNoPolicy) {

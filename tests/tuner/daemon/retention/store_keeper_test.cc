@@ -13,7 +13,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 
 constexpr std::int64_t kKeeperDayNs = 24 * StoreKeeper::kIntervalNs;
@@ -106,18 +105,6 @@ TEST_F(StoreKeeperTest, TwoThatShareAStoreCountEachRowOnce) {
   other->run_due();
   EXPECT_EQ(one->counts().studies + other->counts().studies, 1u);
   EXPECT_THAT(lines_, Not(Contains(HasSubstr("stays"))));
-}
-
-TEST_F(StoreKeeperTest, APolicyThatKeepsEverythingStartsNoThread) {
-  StoreKeeper keeper({.store = *store_,
-                      .store_path = {},
-                      .policy = {},
-                      .clock = clock_,
-                      .now_unix_ns = [this] { return wall_ns_; },
-                      .log = log_,
-                      .errors = errors_});
-  keeper.start();
-  EXPECT_THAT(lines_, IsEmpty());
 }
 
 }  // namespace
