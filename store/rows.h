@@ -267,6 +267,9 @@ struct AuditFilter {
   bool newest = false;
 };
 
+/// Most entries that one call removes from the audit, so that others wait for it only briefly.
+inline constexpr std::int64_t kMostPrunedAuditEntries = 10'000;
+
 /// One rank of a profile.
 struct ProfileRank {
   std::int64_t rank = 0;

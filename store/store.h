@@ -139,12 +139,17 @@ class Store {
   virtual Result<std::int64_t> lift_quarantine(std::int64_t topology_id, std::int64_t workload_id,
                                                std::string_view actor) = 0;
 
-  /// Adds an audit entry. remove_study, promote, set_stage, set_key_state, quarantine and
-  /// lift_quarantine add their own, under these names and in the same transaction, if they change
-  /// something.
+  /// Adds an audit entry. remove_study, promote, set_stage, set_key_state, quarantine,
+  /// lift_quarantine and prune_audit add their own, under these names and in the same transaction,
+  /// if they change something.
   virtual Result<void> record_audit(const NewAudit& audit) = 0;
 
   virtual Result<std::vector<AuditRow>> audit(const AuditFilter& filter) = 0;
+
+  /// Removes audit entries from before `before_ns`, the oldest first and at most
+  /// kMostPrunedAuditEntries, and returns their number. Their ids are never used again. Several
+  /// processes may call it at once; each entry counts for one of them.
+  virtual Result<std::int64_t> prune_audit(std::int64_t before_ns, std::string_view actor) = 0;
 
   /// Adds a profile with all its rows. Returns invalid_argument if the name is taken, a rank,
   /// iteration or metric occurs twice, or an iteration or metric belongs to a missing rank;

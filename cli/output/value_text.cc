@@ -1,5 +1,6 @@
 #include "cli/output/value_text.h"
 
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -9,6 +10,24 @@ namespace hocket {
 namespace {
 
 constexpr double kLongestNs = 30.0 * 24 * 3600e9;
+constexpr std::int64_t kAgeMinuteNs = 60LL * 1'000'000'000, kAgeDayNs = 24 * 60 * kAgeMinuteNs;
+constexpr std::int64_t kMostAgeDays = 36'500;
+
+/// Returns the length of a unit of parse_age(); 0 for another letter.
+std::int64_t age_unit_ns(char unit) {
+  switch (unit) {
+    case 'm':
+      return kAgeMinuteNs;
+    case 'h':
+      return 60 * kAgeMinuteNs;
+    case 'd':
+      return kAgeDayNs;
+    case 'w':
+      return 7 * kAgeDayNs;
+    default:
+      return 0;
+  }
+}
 
 }  // namespace
 
@@ -19,6 +38,22 @@ Result<std::int64_t> parse_duration(std::string_view text) {
   return failure(ErrorCode::invalid_argument,
                  "expected a duration above 0 and up to 30 days, such as 90, 30s, 5m or 1.5h, "
                  "found \"" +
+                     std::string(text) + "\"");
+}
+
+Result<std::int64_t> parse_age(std::string_view text) {
+  const std::int64_t unit_ns = text.empty() ? 0 : age_unit_ns(text.back());
+  if (unit_ns > 0) {
+    const char* const end = text.data() + text.size() - 1;
+    std::int64_t count = 0;
+    const auto [stop, error] = std::from_chars(text.data(), end, count);
+    const bool is_number = error == std::errc() && stop == end;
+    if (is_number && count > 0 && count <= kMostAgeDays * kAgeDayNs / unit_ns)
+      return count * unit_ns;
+  }
+  return failure(ErrorCode::invalid_argument,
+                 "expected a whole number above 0 with m, h, d or w (minutes, hours, days, weeks), "
+                 "such as 90d, and at most 36500d, found \"" +
                      std::string(text) + "\"");
 }
 

@@ -19,6 +19,10 @@ namespace hocket {
 /// Must be above 0 and at most 30 days. Returns nanoseconds.
 Result<std::int64_t> parse_duration(std::string_view text);
 
+/// Parses an age, a whole number of minutes, hours, days or weeks ("30m", "12h", "90d", "26w").
+/// Must be above 0 and at most 36500 days. Returns nanoseconds.
+Result<std::int64_t> parse_age(std::string_view text);
+
 /// Returns for example "411.2 ms ± 1.31 ms", "900 ± 3 tokens/s"; "-" if there is no value.
 std::string measured_text(std::optional<double> value, double spread, const Unit& unit);
 

@@ -11,6 +11,7 @@
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/store_access.h"
 #include "cli/output/value_text.h"
+#include "cli/verbs/retention/retention_options.h"
 #include "cli/verbs/verb.h"
 #include "core/base/clock.h"
 #include "core/protocol/daemon_token.h"
@@ -32,6 +33,7 @@ struct ServeOptions {
   bool insecure = false, json_log = false, no_tokens = false, open = false;
   double rate_limit = 0;
   std::int64_t connections = 16'384;
+  RetentionOptions retention;
 };
 
 /// Raises the limit of open files, because every connection is a file.
@@ -98,6 +100,9 @@ Result<DaemonOptions> daemon_options(const ServeOptions& options) {
   daemon.server.limits.body_bytes = static_cast<std::size_t>(*body_bytes);
   daemon.server.limits.requests_per_second = options.rate_limit;
   daemon.server.limits.connections = static_cast<std::size_t>(options.connections);
+  const auto retention = retention_policy(options.retention);
+  HOCKET_TRY(retention);
+  daemon.retention = *retention;
   HOCKET_TRY(choose_tokens(options, daemon));
   auto names = HostNames::parse(options.names);
   if (!names) return failure(names.error().in("--name"));
@@ -112,8 +117,11 @@ Result<int> serve(const ServeOptions& options, Context& context) {
   HOCKET_TRY(no_command(context.command, "serve"));
   auto assembled = daemon_options(options);
   HOCKET_TRY(assembled);
+  auto path = store_path(options.store);
+  HOCKET_TRY(path);
   const auto store = open_for_writing(options.store);
   HOCKET_TRY(store);
+  assembled->store_path = std::move(*path);
   raise_file_limit();
   const SteadyClock clock;
   const bool tls = assembled->server.tls.has_value();
@@ -207,9 +215,15 @@ void add_serve(CLI::App& program, Action& action) {
   verb->add_flag("--open", options->open,
                  "print a second line: the address of the page, with the daemon's own token");
   verb->add_flag("--json-log", options->json_log, "log one JSON object a line");
+  add_retention_options(*verb, options->retention);
   verb->footer(
       "Prints its address, then serves until it gets SIGINT or SIGTERM.\n"
-      "Example:\n  hocket serve --store /var/lib/hocket/hocket.db\n");
+      "Everything in the store is kept, unless --keep-studies, --keep-audit, --keep-profiles or\n"
+      "--max-profile-bytes says otherwise; what these name is removed at the start and every "
+      "hour,\n"
+      "as `hocket prune` does it once.\n"
+      "Examples:\n  hocket serve --store /var/lib/hocket/hocket.db\n"
+      "  hocket serve --keep-studies 90d --keep-audit 365d --keep-profiles 200\n");
   verb->callback(
       [options, &action] { action = [options](Context& c) { return serve(*options, c); }; });
 }

@@ -35,9 +35,12 @@ std::string age_text(std::int64_t age_ns) {
 
 /// Returns whether the file belongs to this profile alone, by the layout of store/profile_folder.h.
 /// A row may name any file, and hocket may remove only its own.
-bool is_own_trace(const fs::path& path, const std::string& profile) {
+bool is_own_trace(const std::string& store_path, const fs::path& path, const std::string& profile) {
   const fs::path folder = path.parent_path();
-  return folder.filename() == profile && folder.parent_path().extension() == ".profiles";
+  if (folder.filename() != profile) return false;
+  if (folder.parent_path().extension() == ".profiles") return true;
+  const auto profiles = profiles_folder(store_path);
+  return profiles && folder.parent_path() == fs::path(*profiles);
 }
 
 /// Removes a trace file. Returns why it failed; "" if the file is gone.
@@ -57,7 +60,7 @@ std::string remove_files(const std::string& store_path, const ProfileRow& row, P
   std::string problem;
   for (const ProfileRank& rank : row.ranks) {
     if (rank.trace_path.empty()) continue;
-    if (!is_own_trace(rank.trace_path, row.name)) {
+    if (!is_own_trace(store_path, rank.trace_path, row.name)) {
       pruned.notes.push_back(rank.trace_path + " is left: it is not in the profile's folder");
       continue;
     }
@@ -149,8 +152,10 @@ Result<Pruned> prune_profiles(Store& store, const std::string& store_path,
       pruned.notes.push_back("profile " + row->name + " stays: " + problem);
       continue;
     }
-    auto removed = store.remove_profile(row->id);
-    if (!removed && removed.error().code != ErrorCode::not_found) return failure(removed.error());
+    const auto removed = store.remove_profile(row->id);
+    // Another process removed it in the meantime, and counts it.
+    if (!removed && removed.error().code == ErrorCode::not_found) continue;
+    HOCKET_TRY(removed);
     pruned.removed.push_back(decision);
   }
   return pruned;

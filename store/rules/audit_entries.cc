@@ -63,4 +63,8 @@ NewAudit audit_of_lifting(std::int64_t count, std::string_view actor, const Conf
   return entry(actor, "lift_quarantine", key, {{"configurations", count}});
 }
 
+NewAudit audit_of_pruning(std::int64_t count, std::int64_t before_ns, std::string_view actor) {
+  return {std::string(actor), "prune_audit", "", {{"entries", count}, {"before_ns", before_ns}}};
+}
+
 }  // namespace hocket::rules

@@ -30,4 +30,7 @@ NewAudit audit_of(const NewQuarantine& quarantine, const ConfigKey& key);
 
 NewAudit audit_of_lifting(std::int64_t count, std::string_view actor, const ConfigKey& key);
 
+/// The entry for `count` removed entries from before `before_ns`. It has no subject.
+NewAudit audit_of_pruning(std::int64_t count, std::int64_t before_ns, std::string_view actor);
+
 }  // namespace hocket::rules

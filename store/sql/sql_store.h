@@ -62,6 +62,7 @@ class SqlStore final : public Store {
                                        std::string_view actor) override;
   Result<void> record_audit(const NewAudit& audit) override;
   Result<std::vector<AuditRow>> audit(const AuditFilter& filter) override;
+  Result<std::int64_t> prune_audit(std::int64_t before_ns, std::string_view actor) override;
   Result<ProfileRow> add_profile(const NewProfile& profile) override;
   Result<std::vector<ProfileRow>> profiles() override;
   Result<ProfileRow> profile(std::string_view name_or_id) override;

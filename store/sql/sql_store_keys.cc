@@ -323,6 +323,20 @@ Result<std::vector<AuditRow>> SqlStore::audit(const AuditFilter& filter) {
   return found;
 }
 
+Result<std::int64_t> SqlStore::prune_audit(std::int64_t before_ns, std::string_view actor) {
+  HOCKET_TRY(rules::check_actor(actor, ""));
+  return transact(Access::write, [&]() -> Result<std::int64_t> {
+    HOCKET_TRY(db_.hold("audit"));
+    const auto count = db_.execute(
+        "DELETE FROM audit WHERE id IN "
+        "(SELECT id FROM audit WHERE at_ns < ?1 ORDER BY id LIMIT ?2)",
+        before_ns, kMostPrunedAuditEntries);
+    if (!count || *count == 0) return count;
+    HOCKET_TRY(write_audit(rules::audit_of_pruning(*count, before_ns, actor)));
+    return count;
+  });
+}
+
 Result<std::int64_t> SqlStore::change_count() {
   const std::lock_guard lock(mutex_);
   return db_.change_count();

@@ -4,6 +4,7 @@
 // thread-safe.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -31,6 +32,9 @@ class FaultyStore final : public Store {
     claims_held_ = std::make_shared<bool>(true);
     refuses_claims_ = to_others;
   }
+
+  /// Calls `act` once, right before a profile is removed: what another process does meanwhile.
+  void before_removal(std::function<void()> act) { before_removal_ = std::move(act); }
 
   static Error fault() { return {ErrorCode::unavailable, "disk full: injected by a test"}; }
 
@@ -134,6 +138,9 @@ class FaultyStore final : public Store {
   Result<std::vector<AuditRow>> audit(const AuditFilter& filter) override {
     return pass([&] { return inner_->audit(filter); });
   }
+  Result<std::int64_t> prune_audit(std::int64_t before_ns, std::string_view actor) override {
+    return pass([&] { return inner_->prune_audit(before_ns, actor); });
+  }
   Result<ProfileRow> add_profile(const NewProfile& profile) override {
     return pass([&] { return inner_->add_profile(profile); });
   }
@@ -153,6 +160,7 @@ class FaultyStore final : public Store {
     return pass([&] { return inner_->keep_profile(profile_id, kept); });
   }
   Result<void> remove_profile(std::int64_t profile_id) override {
+    if (before_removal_) std::exchange(before_removal_, nullptr)();
     return pass([&] { return inner_->remove_profile(profile_id); });
   }
   Result<ProfileRequestRow> request_profile(const NewProfileRequest& request) override {
@@ -205,6 +213,7 @@ class FaultyStore final : public Store {
   FaultKind kind_;
   bool is_locked_ = false, refuses_claims_ = false;
   std::shared_ptr<bool> claims_held_ = std::make_shared<bool>(true);
+  std::function<void()> before_removal_;
 };
 
 }  // namespace hocket

@@ -89,6 +89,11 @@ class TwinStores {
           return compare([id = id(4), owner = coin() ? "host:1" : "owner1",
                           actor = text()](Store& s) { return s.remove_study(id, owner, actor); });
         }
+        if (below(8) == 0) {
+          return compare([before_ns = below(300), actor = text()](Store& s) {
+            return s.prune_audit(before_ns, actor);
+          });
+        }
         return compare([id = id(8)](Store& s) { return s.remove_profile(id); });
       case 26:
         return compare([request = NewProfileRequest{text(), below(3), text()}](Store& s) {

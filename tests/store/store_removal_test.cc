@@ -1,10 +1,11 @@
-// Tests the removal of studies from the store.
+// Tests the removal of studies and of old audit entries from the store.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "store/sql/open_database.h"
 #include "store/store.h"
 #include "tests/store/fixtures.h"
 #include "tests/store/store_fixture.h"
@@ -12,6 +13,7 @@
 namespace hocket {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 using StoreRemovalTest = StoreFixture;
@@ -75,6 +77,43 @@ TEST_F(StoreRemovalTest, AStudyThatSomebodyHasTakenOverIsNotRemoved) {
   EXPECT_EQ(code_of(store_->remove_study(study.id, "b", "\xff")), ErrorCode::invalid_argument);
   EXPECT_EQ(must(store_->study(study.name)).owner, "b");
   EXPECT_TRUE(must(store_->audit({})).empty());
+}
+
+TEST_F(StoreRemovalTest, AuditEntriesFromBeforeATimeGo) {
+  const auto ids = [&] {
+    std::vector<std::int64_t> ids;
+    for (const auto& row : must(store_->audit({}))) ids.push_back(row.id);
+    return ids;
+  };
+  for (now_ns_ = 10; now_ns_ <= 40; now_ns_ += 10) must(store_->record_audit({"ada", "ping", "k"}));
+  EXPECT_EQ(must(store_->prune_audit(10, "bob")), 0);
+  EXPECT_THAT(ids(), ElementsAre(1, 2, 3, 4)) << "the entry of this time itself stays";
+  EXPECT_EQ(must(store_->prune_audit(31, "bob")), 3);
+  EXPECT_THAT(ids(), ElementsAre(4, 5));
+  EXPECT_EQ(must(store_->audit({})).back(),
+            (AuditRow{5, 50, "bob", "prune_audit", "", {{"entries", 3}, {"before_ns", 31}}}));
+  EXPECT_EQ(code_of(store_->prune_audit(1'000, "\xff")), ErrorCode::invalid_argument);
+  EXPECT_THAT(ids(), ElementsAre(4, 5));
+  EXPECT_EQ(must(store_->prune_audit(1'000, "bob")), 2);
+  const auto reopened = must(open_store(place_.store()));
+  EXPECT_EQ(must(reopened->audit({})).back().id, 6) << "ids are not used again";
+  EXPECT_TRUE(place_.check());
+}
+
+TEST_F(StoreRemovalTest, OneCallRemovesAtMostSoManyAuditEntries) {
+  const auto database = must(sql::open_database(place_.store(), {}));
+  must(database->begin(sql::Database::Access::write));
+  const std::vector<std::vector<sql::Value>> entries(kMostPrunedAuditEntries + 3,
+                                                     {std::int64_t{1}, "ada", "ping", "k", "{}"});
+  must(database->change_each(
+      "INSERT INTO audit (at_ns, actor, action, subject, detail) VALUES (?1, ?2, ?3, ?4, ?5)",
+      entries));
+  must(database->commit());
+  EXPECT_EQ(must(store_->prune_audit(2, "bob")), kMostPrunedAuditEntries);
+  EXPECT_EQ(must(store_->audit({})).front().id, kMostPrunedAuditEntries + 1) << "the oldest first";
+  EXPECT_EQ(must(store_->prune_audit(2, "bob")), 3);
+  EXPECT_EQ(must(store_->prune_audit(2, "bob")), 0);
+  EXPECT_EQ(must(store_->audit({})).size(), 2u) << "an entry for each call that removed some";
 }
 
 }  // namespace

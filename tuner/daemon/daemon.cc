@@ -5,6 +5,7 @@
 #include "tuner/daemon/api/daemon_state.h"
 #include "tuner/daemon/api/openapi.h"
 #include "tuner/daemon/live/search_runner.h"
+#include "tuner/daemon/retention/store_keeper.h"
 #include "tuner/daemon/server/metrics.h"
 
 namespace hocket {
@@ -48,6 +49,16 @@ void add_metrics(const LiveTuning::Sizes& sizes, MetricsText& metrics) {
                 static_cast<double>(sizes.waiting_outcomes));
 }
 
+void add_metrics(const StoreKeeper::Counts& counts, MetricsText& metrics) {
+  const auto pruned = [&](const char* what, std::uint64_t count) {
+    metrics.counter("hocket_pruned_total", "Rows of the store that this daemon has removed",
+                    {{"what", what}}, static_cast<double>(count));
+  };
+  pruned("study", counts.studies);
+  pruned("audit_entry", counts.audit_entries);
+  pruned("profile", counts.profiles);
+}
+
 /// What a job measures, by the job's name and id.
 void add_metrics(const RunningJob& job, MetricsText& metrics) {
   const MetricsText::Labels labels = {{"name", job.description.name}, {"job", job.description.id}};
@@ -71,8 +82,16 @@ class AssembledDaemon final : public Daemon {
                 .description = kOpenApi,
                 .metrics = [this] { return metrics(); },
                 .log = options.log,
+                .now_unix_ns = options.now_unix_ns,
                 .is_daemon = options.is_daemon,
-                .searches = &searches_}) {}
+                .searches = &searches_}),
+        keeper_({.store = store,
+                 .store_path = std::move(options.store_path),
+                 .policy = options.retention,
+                 .clock = clock,
+                 .now_unix_ns = options.now_unix_ns,
+                 .log = options.log,
+                 .errors = state_.errors}) {}
 
   Result<void> listen(ServerOptions options, Log log) {
     auto server =
@@ -88,7 +107,10 @@ class AssembledDaemon final : public Daemon {
   Server& server() override { return *server_; }
 
   void run() override {
-    if (state_.is_daemon) state_.live.start();
+    if (state_.is_daemon) {
+      state_.live.start();
+      keeper_.start();
+    }
     state_.changes.start();
     server_->run();
   }
@@ -108,11 +130,13 @@ class AssembledDaemon final : public Daemon {
     add_metrics(state_.live.sizes(), text);
     text.gauge("hocket_study_sessions", "Studies whose search is in memory", {},
                static_cast<double>(state_.studies.sessions()));
+    add_metrics(keeper_.counts(), text);
     return text.text();
   }
 
   SearchThread searches_;
   DaemonState state_;
+  StoreKeeper keeper_;
   std::unique_ptr<Server> server_;  // last: its threads use the state
 };
 

@@ -6,12 +6,15 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "core/base/clock.h"
 #include "core/base/result.h"
+#include "store/open.h"
 #include "store/store.h"
 #include "tuner/daemon/api/tokens.h"
 #include "tuner/daemon/http/log.h"
+#include "tuner/daemon/retention/retention.h"
 #include "tuner/daemon/server/server.h"
 
 namespace hocket {
@@ -24,6 +27,11 @@ struct DaemonOptions {
   Log log = {};
   /// False: shows the store and changes nothing in it; no job is served.
   bool is_daemon = true;
+  /// What the daemon keeps of the store. It removes the rest at its start and every hour.
+  RetentionPolicy retention = {};
+  /// Where the store is, as open_store() was given it; for the traces of removed profiles.
+  std::string store_path = {};
+  WallClock now_unix_ns = system_unix_ns;
 };
 
 class Daemon {

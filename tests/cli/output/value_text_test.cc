@@ -35,6 +35,22 @@ TEST(Text, RefusesWhatIsNoDuration) {
   }
 }
 
+TEST(Text, ReadsAges) {
+  constexpr std::int64_t kMinuteNs = 60'000'000'000;
+  EXPECT_EQ(*parse_age("1m"), kMinuteNs);
+  EXPECT_EQ(*parse_age("12h"), 720 * kMinuteNs);
+  EXPECT_EQ(*parse_age("90d"), 90 * 1'440 * kMinuteNs);
+  EXPECT_EQ(*parse_age("2w"), 14 * 1'440 * kMinuteNs);
+  EXPECT_EQ(*parse_age("36500d"), 36'500 * 1'440 * kMinuteNs);
+  for (const char* text : {"", "d", "0d", "-1d", "90", "90s", "1.5d", "1 d", "d1", "36501d", "1dd",
+                           "99999999999999999999d", "5215w", "year"}) {
+    const auto age = parse_age(text);
+    ASSERT_FALSE(age) << text;
+    EXPECT_NE(age.error().message.find("m, h, d or w"), std::string::npos);
+    EXPECT_NE(age.error().message.find("\"" + std::string(text) + "\""), std::string::npos);
+  }
+}
+
 TEST(Text, WritesMeasurementsAndShares) {
   EXPECT_EQ(measured_text(2e6, 1e3, Unit::nanoseconds), "2 ms ± 1 us");
   EXPECT_EQ(measured_text(std::nullopt, 0, Unit::none), "-");

@@ -8,6 +8,8 @@
 #include <set>
 
 #include "tests/profiler/archive/profiled_job.h"
+#include "tests/scoped_environment.h"
+#include "tests/store/faulty_store.h"
 
 namespace hocket {
 namespace {
@@ -160,6 +162,31 @@ TEST(PruneProfiles, FilesThatAreNotTheProfilesOwnAreLeft) {
   EXPECT_TRUE(std::filesystem::exists(precious));
   EXPECT_THAT(pruned.notes, ElementsAre(HasSubstr("precious is left")));
   EXPECT_EQ(pruned.removed.size(), 1U);
+}
+
+TEST(PruneProfiles, TracesInTheFolderThatAllHostsSeeAreTheProfilesOwn) {
+  ProfiledJob job;
+  const std::string shared = job.folder.file("shared"), trace = shared + "/p1/rank-0.sqlite";
+  const ScopedEnvironment environment("HOCKET_TRACES", shared.c_str());
+  std::filesystem::create_directories(shared + "/p1");
+  write_bytes(trace, "12345");
+  NewProfile profile{.name = "p1"};
+  profile.ranks = {{.rank = 0, .trace_path = trace}};
+  must(job.store->add_profile(profile));
+  const auto decisions = decide_prune(must(prune_candidates(*job.store)), {.newest = 0}, 0);
+  const auto pruned = must(prune_profiles(*job.store, "postgresql://db.example/hocket", decisions));
+  EXPECT_EQ(pruned.freed_bytes, 5);
+  EXPECT_THAT(pruned.notes, IsEmpty());
+  EXPECT_FALSE(std::filesystem::exists(shared + "/p1"));
+}
+
+TEST(PruneProfiles, AProfileThatAnotherProcessRemovesMeanwhileIsNotCounted) {
+  ProfiledJob job;
+  job.add();
+  const auto decisions = decide_prune(must(prune_candidates(*job.store)), {.newest = 0}, 0);
+  FaultyStore store(*job.store, 0);
+  store.before_removal([&] { must(job.store->remove_profile(decisions[0].profile.id)); });
+  EXPECT_THAT(must(prune_profiles(store, job.path, decisions)).removed, IsEmpty());
 }
 
 TEST(PruneProfiles, AFileThatCannotBeRemovedKeepsItsProfile) {

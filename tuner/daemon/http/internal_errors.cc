@@ -21,7 +21,7 @@ std::string text_of_current_exception() {
 
 std::string_view to_string(Where where) {
   constexpr std::array<std::string_view, kWheres> kNames = {
-      "handler", "ask", "stream", "connection", "server", "key", "tuning", "tick"};
+      "handler", "ask", "stream", "connection", "server", "key", "tuning", "tick", "retention"};
   return kNames[static_cast<std::size_t>(where)];
 }
 

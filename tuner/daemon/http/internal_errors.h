@@ -27,8 +27,9 @@ enum class Where {
   key,         ///< tuning of one key, which is set aside
   tuning,      ///< live tuning, outside of any key
   tick,        ///< the periodic work of live tuning, outside of any key
+  retention,   ///< removing what has expired
 };
-inline constexpr std::size_t kWheres = 8;
+inline constexpr std::size_t kWheres = 9;
 
 std::string_view to_string(Where where);
 
