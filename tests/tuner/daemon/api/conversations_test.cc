@@ -175,7 +175,8 @@ TEST(Conversations, FieldsThatTheDaemonDoesNotKnowAreIgnored) {
   for (const auto& file : stored_conversations()) {
     SCOPED_TRACE(file);
     Conversation conversation;
-    for (json one : stored(file)["said"]) {
+    const json document = stored(file);
+    for (json one : document["said"]) {
       if (one["said"]["body"].is_object()) one["said"]["body"]["of_a_later_version"] = {{"a", 1}};
       const json answered = conversation.answer(one["said"]);
       EXPECT_EQ(answered["status"], one["answered"]["status"])
