@@ -1,6 +1,7 @@
 #pragma once
 
-// What `hocket doctor` says of a part of hocket or of its surroundings. Values; thread-safe.
+// The result of a check by `hocket doctor` of a part of hocket or of its surroundings. Values;
+// thread-safe.
 
 #include <string>
 #include <string_view>

@@ -11,7 +11,7 @@
 
 namespace hocket {
 
-/// Where libraries are looked for, and what the driver says that it drives.
+/// The toolkit and the GPUs that the check of the libraries is for.
 struct GpuSurroundings {
   int toolkit = 0;                        ///< major version that hocket was built with; 0: none
   std::vector<std::string> accelerators;  ///< models (core/host/accelerator_probe.h)

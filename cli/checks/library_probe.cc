@@ -11,7 +11,8 @@
 namespace hocket {
 namespace {
 
-/// What the child tells: which candidate it opened, and the number of its interface or -1.
+/// The answer of the child process: the index of the candidate that it opened, and the number of
+/// its interface or -1.
 using Told = std::array<int, 2>;
 
 Told open_first(std::span<const std::string> candidates) {

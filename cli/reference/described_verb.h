@@ -1,7 +1,7 @@
 #pragma once
 
-// What the program's declarations say of its verbs, as values: for completion in shells and for
-// manual pages. Values; thread-safe.
+// The description of verbs with their options, taken from the program's declarations, for
+// completion in shells and for manual pages. Values; thread-safe.
 
 #include <string>
 #include <vector>

@@ -8,7 +8,7 @@
 
 namespace hocket {
 
-/// What the head and the foot of a page say.
+/// The version and the date in the head and the foot of a page.
 struct ManualEdition {
   std::string version, date;
 };

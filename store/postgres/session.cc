@@ -52,7 +52,7 @@ bool is_success(ExecStatusType status) {
          status == PGRES_PIPELINE_SYNC;
 }
 
-/// What a user can do about an error of this SQLSTATE (PostgreSQL's manual, appendix A).
+/// Returns the error for a SQLSTATE (PostgreSQL's manual, appendix A), with a remedy for the user.
 Error described(const std::string& state, const std::string& message, const Target& target) {
   const std::string store = "store " + target.shown;
   if (state == "55P03" || state == "57014" || state == "40P01" || state == "25P03") {
@@ -110,9 +110,9 @@ Result<std::unique_ptr<Session>> Session::connect(const Target& target) {
   const Libpq& libpq = target.libpq;
   HOCKET_TRY(check_uri(target));
   const std::string seconds = std::to_string(std::max(2, (target.busy_timeout_ms + 999) / 1000));
-  // What stands before the URI are defaults, which it may change; what stands behind it holds. A
-  // host that is gone without a word is noticed after 11 s, before a server that has lost us gives
-  // our locks to another one (configure()).
+  // libpq takes the last value of a parameter: those before the URI are defaults, which the URI may
+  // change, and those behind it are fixed. A host that is gone without a word is noticed after 11
+  // s, before a server that has lost us gives our locks to another one (configure()).
   const std::array<const char*, 9> names = {
       "connect_timeout",  "keepalives_idle",  "keepalives_interval",
       "keepalives_count", "tcp_user_timeout", "fallback_application_name",

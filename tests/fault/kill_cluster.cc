@@ -43,8 +43,12 @@ class Relay {
     }
   }
 
-  /// PostgreSQL can be used again from now on.
-  void database_is_back() { database_back_ns_ = clock_.now_ns(); }
+  /// While PostgreSQL is gone, no limit holds; it begins anew when it is back.
+  void database_is_gone() { database_is_up_ = false; }
+  void database_is_back() {
+    database_back_ns_ = clock_.now_ns();
+    database_is_up_ = true;
+  }
 
   std::vector<double> times_ms() const {
     const std::lock_guard lock(mutex_);
@@ -103,10 +107,6 @@ class Relay {
     }
   }
 
- public:
-  std::atomic<bool> database_is_up_ = true;
-
- private:
   Ledger& ledger_;
   const std::uint16_t other_port_;
   const int limit_s_;
@@ -114,6 +114,7 @@ class Relay {
   std::string key_;
   std::int64_t pushes_ = 0;
   bool knew_ = false;
+  std::atomic<bool> database_is_up_ = true;
   std::atomic<std::int64_t> database_back_ns_ = 0;
   mutable std::mutex mutex_;
   std::vector<double> times_ms_;
@@ -195,11 +196,10 @@ class KilledCluster {
 
   void kill_database() {
     under_load([&] {
-      relay_.database_is_up_ = false;
+      relay_.database_is_gone();
       database_.kill();
       database_.start();
       relay_.database_is_back();
-      relay_.database_is_up_ = true;
       wait_for_more();
     });
   }
