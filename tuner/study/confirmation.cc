@@ -11,12 +11,18 @@ namespace hocket {
 
 Confirmation::Confirmation(const std::vector<FinishedTrial>& trials, const FinishedTrial& winner,
                            const StudyOptions& options)
-    : trials_(trials), winner_(winner), options_(options) {}
+    : trials_(trials), winner_(winner), options_(options) {
+  for (const FinishedTrial& trial : trials) {
+    if (trial.phase != TrialPhase::confirm) continue;
+    const bool closes_pair = !default_failed() && runs_.size() % 2 == 1;
+    if (closes_pair && runs_.back()->worker != trial.worker) runs_.pop_back();
+    runs_.push_back(&trial);
+  }
+}
 
 std::optional<Params> Confirmation::next() const {
   if (&winner_ == &of_default() || has_failed()) return std::nullopt;
-  const auto done =
-      static_cast<int>(std::ranges::count(trials_, TrialPhase::confirm, &FinishedTrial::phase));
+  const auto done = static_cast<int>(runs_.size());
   if (default_failed()) {
     // The only question is whether the winner works.
     return done < std::min(most_pairs(), kFewestPairs) ? std::optional(winner_.params)
@@ -26,7 +32,7 @@ std::optional<Params> Confirmation::next() const {
   const bool opens_pair = done % 2 == 0;
   if (opens_pair && (pair >= most_pairs() || verdict().is_decided())) return std::nullopt;
   // The order alternates, so that a slow drift of the machine favours neither.
-  const bool is_default = opens_pair == (pair % 2 == 0);
+  const bool is_default = opens_pair ? pair % 2 == 0 : runs_.back()->params == winner_.params;
   return is_default ? of_default().params : winner_.params;
 }
 
@@ -38,8 +44,8 @@ bool Confirmation::has_failed() const {
 
 std::vector<const FinishedTrial*> Confirmation::runs_of(const Params& params) const {
   std::vector<const FinishedTrial*> runs;
-  for (const auto& trial : trials_) {
-    if (trial.phase == TrialPhase::confirm && trial.params == params) runs.push_back(&trial);
+  for (const auto* run : runs_) {
+    if (run->params == params) runs.push_back(run);
   }
   return runs;
 }

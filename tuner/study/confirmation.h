@@ -1,7 +1,9 @@
 #pragma once
 
 // The confirmation of a study's winner against the default (tuner/study/study.h): what runs next,
-// and what it has shown. Pure; a view of the trials so far. One thread at a time.
+// and what it has shown. Two runs form a pair only if one worker ran both, since workers differ: a
+// run whose partner another worker ran counts for nothing, and the partner opens a new pair. Pure; a
+// view of the trials so far. One thread at a time.
 
 #include <cstddef>
 #include <optional>
@@ -38,7 +40,7 @@ class Confirmation {
   int most_pairs() const { return options_.confirm_pairs; }
   bool default_failed() const { return !is_complete(of_default()); }
   bool has_failed() const;
-  /// The confirmation runs of `params`, in order.
+  /// The confirmation runs of `params` that count, in order.
   std::vector<const FinishedTrial*> runs_of(const Params& params) const;
   /// Requires as many confirmation runs of the default as of the winner.
   Verdict verdict() const;
@@ -48,6 +50,8 @@ class Confirmation {
   const std::vector<FinishedTrial>& trials_;
   const FinishedTrial& winner_;
   const StudyOptions& options_;
+  /// The confirmation runs that count: whole pairs, and the first run of an open one.
+  std::vector<const FinishedTrial*> runs_;
 };
 
 }  // namespace hocket

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <ranges>
+#include <set>
 #include <span>
 #include <utility>
 
+#include "core/base/check.h"
 #include "tuner/study/confirmation.h"
 #include "tuner/study/front_confirmation.h"
 
@@ -14,64 +18,67 @@ namespace {
 /// A belief that is above a measurement by more than this share counts less than the measurement.
 constexpr double kContradiction = 0.1;
 
-/// Returns the values of all objectives.
-std::vector<double> values_of(const TrialOutcome& outcome) {
-  std::vector<double> values{outcome.value};
-  values.insert(values.end(), outcome.others.begin(), outcome.others.end());
-  return values;
-}
-
-/// Returns why a trial counts as failed although it completed; empty if it does not.
-std::string problem_of(const TrialOutcome& outcome) {
-  for (const double value : values_of(outcome))
-    if (!std::isfinite(value)) return "expected a finite value, found " + to_text(value);
-  return {};
-}
-
 Error of_another_study(std::size_t number, const std::string& why) {
   return {ErrorCode::invalid_argument, "trial " + std::to_string(number) +
                                            " of the stored study: " + why +
                                            "; it belongs to another study"};
 }
 
-/// Returns the trials of the search in `history` as they were asked and told: one after the other.
-/// An error names the trial that no study of `space` has.
+/// Returns the trials of the search in `history`, and those that still run, as they were asked and
+/// told. The clock is the number of trials that have ended. An error names the trial that no study
+/// of `space` has.
 Result<std::vector<SessionTrial>> searched(const std::vector<FinishedTrial>& history,
+                                           const std::vector<RunningTrial>& running,
                                            const Space& space) {
   std::vector<SessionTrial> past;
+  std::set<std::int64_t> numbers;
   for (std::size_t i = 0; i < history.size(); ++i) {
     const FinishedTrial& trial = history[i];
     const auto refuse = [&](const std::string& why) { return failure(of_another_study(i, why)); };
     const auto params = space.admit(trial.params);
     if (!params) return refuse(params.error().message);
-    const auto number = static_cast<std::int64_t>(i);
-    if (trial.number != number) return refuse("its number is " + std::to_string(trial.number));
+    const auto place = static_cast<std::int64_t>(i);
+    if (!numbers.insert(trial.number).second) return refuse("another one has its number");
+    if (trial.known > place) {
+      return refuse("it was asked for after " + std::to_string(trial.known) +
+                    " trials, and only " + std::to_string(place) + " are before it");
+    }
     if (trial.outcome.state == TrialState::running) return refuse("it has not finished");
     if (i == 0 && *params != space.defaults()) return refuse("not the default");
     if (trial.phase == TrialPhase::confirm) continue;
     if (past.size() < i) return refuse("a search after a confirmation");
-    past.push_back({.number = number,
+    past.push_back({.number = trial.number,
                     .params = *params,
                     .outcome = trial.outcome,
-                    .began = number,
-                    .ended = number});
+                    .began = trial.known,
+                    .ended = place + 1});
   }
+  for (const RunningTrial& trial : running) {
+    if (trial.phase == TrialPhase::confirm) continue;
+    TrialOutcome outcome;
+    outcome.state = TrialState::running;
+    past.push_back({.number = trial.number,
+                    .params = trial.params,
+                    .outcome = std::move(outcome),
+                    .began = trial.known});
+  }
+  std::ranges::stable_sort(past, {}, &SessionTrial::number);
   return past;
 }
 
 class Study {
  public:
-  Study(const StudyOptions& options, StudySession session, TrialRunner& runner,
-        StudyObserver& observer, const CancelToken& cancel)
+  Study(const StudyOptions& options, StudySession session, TrialCrew& crew, StudyObserver& observer,
+        const CancelToken& cancel)
       : options_(options),
         session_(std::move(session)),
-        runner_(runner),
+        crew_(crew),
         observer_(observer),
         cancel_(cancel),
         stopped_(options.stopped) {}
 
   /// Takes what the session has been through, and the confirmations behind it.
-  Result<void> resume(std::vector<FinishedTrial> history);
+  Result<void> resume(std::vector<FinishedTrial> history, const std::vector<RunningTrial>& running);
   Result<void> search();
   Result<void> confirm();
   StudyResult conclude();
@@ -92,21 +99,32 @@ class Study {
   const FinishedTrial* believed_best(const FinishedTrial& measured) const;
   /// The setting that the confirmation runs next; nothing when it is over.
   std::optional<Params> next_of_confirmation() const;
+  bool is_search_over() const;
+  /// Goes on from the default, the only trial so far. Returns false if the search ends there.
+  Result<bool> go_on_from_default();
+  /// Starts what the search asks for, in as many places as are free. Returns false when it asks for
+  /// nothing now.
+  Result<bool> start_searches();
   /// Starts from an earlier study, if there is one.
   Result<void> take_donor();
   Result<void> stop(std::string reason);
-  Result<void> run_one(TrialPhase phase, const Params& params);
+  Result<void> start(const TrialToRun& trial);
+  /// Waits for a trial to end, or for a place to come free.
+  Result<void> wait();
+  Result<void> check_cancel() const;
 
   const StudyOptions& options_;
   StudySession session_;
-  TrialRunner& runner_;
+  TrialCrew& crew_;
   StudyObserver& observer_;
   const CancelToken& cancel_;
   std::vector<FinishedTrial> trials_;  ///< those of the search first, as the session was told
+  std::map<std::int64_t, RunningTrial> running_;  ///< by their numbers
   std::string stopped_;                ///< as in StudyResult
 };
 
-Result<void> Study::resume(std::vector<FinishedTrial> history) {
+Result<void> Study::resume(std::vector<FinishedTrial> history,
+                           const std::vector<RunningTrial>& running) {
   for (FinishedTrial& trial : history) {
     auto params = space().admit(trial.params);
     HOCKET_TRY(params);
@@ -115,31 +133,47 @@ Result<void> Study::resume(std::vector<FinishedTrial> history) {
       return failure(of_another_study(trials_.size(), "a confirmation that was not due"));
     trials_.push_back(std::move(trial));
   }
+  for (const RunningTrial& trial : running) {
+    auto params = space().admit(trial.params);
+    HOCKET_TRY(params);
+    RunningTrial& kept = running_[trial.number] = trial;
+    kept.params = std::move(*params);
+  }
   return {};
 }
 
-Result<void> Study::run_one(TrialPhase phase, const Params& params) {
-  if (cancel_.cancelled()) return failure(ErrorCode::interrupted, "the study was interrupted");
-  const auto number = static_cast<std::int64_t>(trials_.size());
-  if (auto ok = observer_.trial_started(number, phase, params); !ok) return ok;
-  const FinishedTrial* incumbent = nullptr;
-  // A confirmation compares whole runs.
-  const bool may_end_early = options_.end_trials_early && !has_several_objectives();
-  if (phase == TrialPhase::search && may_end_early) incumbent = lowest();
-  auto outcome = runner_.run(
-      params, incumbent ? std::span(incumbent->outcome.samples) : std::span<const double>());
-  HOCKET_TRY(outcome);
-  if (outcome->state == TrialState::complete) {
-    if (auto problem = problem_of(*outcome); !problem.empty()) {
-      outcome->state = TrialState::failed;
-      outcome->message = std::move(problem);
-    }
-  }
-  FinishedTrial trial{number, phase, params, std::move(*outcome)};
-  if (auto ok = observer_.trial_finished(trial); !ok) return ok;
-  if (phase == TrialPhase::search) {
-    if (auto ok = session_.tell(params, trial.outcome); !ok) return ok;
-  }
+Result<void> Study::check_cancel() const {
+  if (!cancel_.cancelled()) return {};
+  return failure(ErrorCode::interrupted, "the study was interrupted");
+}
+
+Result<void> Study::start(const TrialToRun& trial) {
+  HOCKET_TRY(check_cancel());
+  const auto number = crew_.start(trial);
+  HOCKET_TRY(number);
+  running_[*number] = {.number = *number,
+                       .phase = trial.phase,
+                       .params = trial.params,
+                       .known = static_cast<std::int64_t>(trials_.size())};
+  return observer_.trial_started(*number, trial.phase, trial.params);
+}
+
+Result<void> Study::wait() {
+  HOCKET_TRY(check_cancel());
+  auto ended = crew_.wait();
+  HOCKET_TRY(ended);
+  if (!*ended) return {};
+  const auto found = running_.find((*ended)->number);
+  HOCKET_CHECK(found != running_.end(), "a trial ends once, after it was started");
+  FinishedTrial trial{.number = (*ended)->number,
+                      .phase = found->second.phase,
+                      .params = std::move(found->second.params),
+                      .outcome = finite_or_failed(std::move((*ended)->outcome)),
+                      .worker = std::move((*ended)->worker),
+                      .known = found->second.known};
+  running_.erase(found);
+  HOCKET_TRY(observer_.trial_finished(trial));
+  if (trial.phase == TrialPhase::search) HOCKET_TRY(session_.tell(trial.params, trial.outcome));
   trials_.push_back(std::move(trial));
   return {};
 }
@@ -157,20 +191,55 @@ Result<void> Study::stop(std::string reason) {
   return observer_.search_stopped(stopped_);
 }
 
-Result<void> Study::search() {
-  if (!stopped_.empty()) return {};
-  if (!trials_.empty() && trials_.back().phase == TrialPhase::confirm) return {};
-  for (;;) {
-    if (trials_.size() == 1) {
-      if (options_.needs_default && !is_complete(trials_.front()))
-        return stop("the default failed");
-      if (auto ok = take_donor(); !ok) return ok;
-    }
-    const SessionNext next = session_.ask();
-    if (!next.params)
-      return session_.end() == SessionEnd::rule ? stop(session_.end_reason()) : Result<void>();
-    if (auto ok = run_one(TrialPhase::search, *next.params); !ok) return ok;
+bool Study::is_search_over() const {
+  const auto is_confirmation = [](const auto& trial) { return trial.phase == TrialPhase::confirm; };
+  return !stopped_.empty() || (!trials_.empty() && is_confirmation(trials_.back())) ||
+         std::ranges::any_of(running_ | std::views::values, is_confirmation);
+}
+
+Result<bool> Study::go_on_from_default() {
+  if (options_.needs_default && !is_complete(trials_.front())) {
+    HOCKET_TRY(stop("the default failed"));
+    return false;
   }
+  HOCKET_TRY(take_donor());
+  return true;
+}
+
+Result<bool> Study::start_searches() {
+  const auto places = crew_.free();
+  HOCKET_TRY(places);
+  // A confirmation compares whole runs, and so does a front.
+  const bool may_end_early = options_.end_trials_early && !has_several_objectives();
+  for (std::size_t i = 0; i < *places; ++i) {
+    if (trials_.empty() && !running_.empty()) break;  // the default runs alone
+    const SessionNext next = session_.ask();
+    if (!next.params) return false;
+    const FinishedTrial* const incumbent = may_end_early ? lowest() : nullptr;
+    HOCKET_TRY(start({.phase = TrialPhase::search,
+                      .params = *next.params,
+                      .incumbent = incumbent ? std::span(incumbent->outcome.samples)
+                                             : std::span<const double>()}));
+  }
+  return true;
+}
+
+Result<void> Study::search() {
+  bool has_gone_on = trials_.size() != 1 || !running_.empty();
+  while (!is_search_over()) {
+    if (trials_.size() == 1 && !has_gone_on) {
+      const auto goes_on = go_on_from_default();
+      HOCKET_TRY(goes_on);
+      if (!*goes_on) return {};
+    }
+    has_gone_on = !trials_.empty();
+    const auto asks = start_searches();
+    HOCKET_TRY(asks);
+    if (!*asks && running_.empty())
+      return session_.end() == SessionEnd::rule ? stop(session_.end_reason()) : Result<void>();
+    HOCKET_TRY(wait());
+  }
+  return {};
 }
 
 const FinishedTrial* Study::lowest() const {
@@ -213,10 +282,23 @@ std::optional<Params> Study::next_of_confirmation() const {
 }
 
 Result<void> Study::confirm() {
-  while (const auto params = next_of_confirmation()) {
-    if (auto ok = run_one(TrialPhase::confirm, *params); !ok) return ok;
+  for (;;) {
+    if (running_.empty()) {
+      const auto params = next_of_confirmation();
+      if (!params) return {};
+      const auto places = crew_.free();
+      HOCKET_TRY(places);
+      // All on one worker, so that it is not workers that are compared.
+      const auto& last = trials_.back();
+      const bool has_begun = last.phase == TrialPhase::confirm;
+      if (*places > 0) {
+        HOCKET_TRY(start({.phase = TrialPhase::confirm,
+                          .params = *params,
+                          .worker = has_begun ? last.worker : std::string()}));
+      }
+    }
+    HOCKET_TRY(wait());
   }
-  return {};
 }
 
 StudyResult Study::conclude() {
@@ -258,21 +340,31 @@ StudyOptions study_options(const StudyDefinition& definition) {
 }
 
 Result<StudyResult> run_study(const StudyOptions& options, std::vector<FinishedTrial> history,
-                              TrialRunner& runner, StudyObserver& observer,
-                              const CancelToken& cancel) {
+                              TrialCrew& crew, StudyObserver& observer, const CancelToken& cancel) {
   if (options.confirm_pairs < 0) {
     return failure(ErrorCode::invalid_argument, "confirmation pairs: expected at least 0, found " +
                                                     std::to_string(options.confirm_pairs));
   }
-  const auto past = searched(history, options.session.space);
+  const auto running = crew.running();
+  HOCKET_TRY(running);
+  const auto past = searched(history, *running, options.session.space);
   HOCKET_TRY(past);
   auto session = StudySession::make(options.session, *past);
   HOCKET_TRY(session);
-  Study study(options, std::move(*session), runner, observer, cancel);
-  HOCKET_TRY(study.resume(std::move(history)));
+  Study study(options, std::move(*session), crew, observer, cancel);
+  HOCKET_TRY(study.resume(std::move(history), *running));
   HOCKET_TRY(study.search());
   HOCKET_TRY(study.confirm());
   return study.conclude();
+}
+
+Result<StudyResult> run_study(const StudyOptions& options, std::vector<FinishedTrial> history,
+                              TrialRunner& runner, StudyObserver& observer,
+                              const CancelToken& cancel) {
+  std::int64_t next_number = 0;
+  for (const FinishedTrial& trial : history) next_number = std::max(next_number, trial.number + 1);
+  SerialCrew crew(runner, next_number);
+  return run_study(options, std::move(history), crew, observer, cancel);
 }
 
 }  // namespace hocket

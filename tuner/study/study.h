@@ -1,13 +1,16 @@
 #pragma once
 
-// One study that runs its own trials: search, confirm, decide. Deterministic: what is run next
-// depends on the options and on the outcomes so far, never on a clock. One thread at a time.
+// One study: search, confirm, decide. Its trials are run by a crew (tuner/study/trial_crew.h).
+// Deterministic: what is run next depends on the options, on the outcomes so far and on what else
+// was running, never on a clock. One thread at a time.
 //
-// The search is a StudySession (tuner/study/study_session.h), one trial after the other, the
-// default first. The winner is the setting that is recommended in the end if its trial completed,
+// The search is a StudySession (tuner/study/study_session.h). Its first trial is the default and
+// runs alone: it says what the job is, and whether it works. Then as many trials run side by side
+// as the crew has places for. The winner is the setting that is recommended in the end if its trial completed,
 // else the best that was measured. Winner and default then run again in pairs, in the order
 // default, winner, winner, default, default, …, until the rule of core/protocol/promotion_rule.h
-// has decided, and at most `confirm_pairs` times each. When the default failed in the search, the
+// has decided, and at most `confirm_pairs` times each. Confirmation runs run one at a time, so that
+// they do not disturb one another, and a pair counts only if one worker ran both of its runs. When the default failed in the search, the
 // winner runs alone, twice, and is promoted when both runs complete. A confirmation run that does
 // not complete ends the confirmation, and nothing is promoted.
 //
@@ -26,16 +29,19 @@
 #include "tuner/search/search.h"
 #include "tuner/study/study_definition.h"
 #include "tuner/study/study_session.h"
+#include "tuner/study/trial_crew.h"
 #include "tuner/trial/cancel.h"
 #include "tuner/trial/trial_runner.h"
 
 namespace hocket {
 
 struct FinishedTrial {
-  std::int64_t number = 0;  ///< from 0, in the order in which trials were run
+  std::int64_t number = 0;  ///< from 0, in the order in which trials were started
   TrialPhase phase = TrialPhase::search;
   Params params;
   TrialOutcome outcome;  ///< complete, failed or timeout
+  std::string worker = {};  ///< who ran it, of a crew of several
+  std::int64_t known = 0;   ///< how many trials had ended when it was asked for
 
   bool operator==(const FinishedTrial&) const = default;
 };
@@ -120,15 +126,20 @@ struct StudyResult {
   /// With several objectives: the settings that no other one beats in all of them, the best in the
   /// first one in front.
   std::vector<FrontPoint> front = {};
-  std::vector<FinishedTrial> trials;
+  std::vector<FinishedTrial> trials;  ///< in the order in which they ended
 };
 
-/// Goes on after `history`, the finished trials of the same study in order, exactly as an
-/// uninterrupted run would with those outcomes; a trial that was started and not finished runs
-/// again under its number. A history that has begun to confirm ends the search, whatever the budget
-/// is. Errors: invalid_argument for a space of one point, fewer than 1 trial, or a history of
-/// another study; interrupted; and those of the runner and the observer. Nothing is lost by an
-/// error: the observer knows every finished trial.
+/// Goes on after `history`, the finished trials of the same study in the order in which they ended,
+/// exactly as an uninterrupted run would with those outcomes. Trials that still run are the crew's;
+/// a trial of a single runner that was started and not finished runs again under its number. A
+/// history that has begun to confirm ends the search, whatever the budget is. Errors:
+/// invalid_argument for a space of one point, fewer than 1 trial, or a history of another study;
+/// interrupted; and those of the crew and the observer. Nothing is lost by an error: the observer
+/// knows every finished trial.
+Result<StudyResult> run_study(const StudyOptions& options, std::vector<FinishedTrial> history,
+                              TrialCrew& crew, StudyObserver& observer, const CancelToken& cancel);
+
+/// With a crew of one runner.
 Result<StudyResult> run_study(const StudyOptions& options, std::vector<FinishedTrial> history,
                               TrialRunner& runner, StudyObserver& observer,
                               const CancelToken& cancel);

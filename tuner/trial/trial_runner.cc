@@ -1,5 +1,7 @@
 #include "tuner/trial/trial_runner.h"
 
+#include <cmath>
+
 #include "core/base/statistics.h"
 
 namespace hocket {
@@ -22,6 +24,19 @@ std::vector<double> costs_of(const TrialOutcome& outcome, std::span<const Direct
   for (std::size_t i = 0; i < outcome.others.size(); ++i)
     result.push_back(cost(outcome.others[i], direction_at(directions, i + 1)));
   return result;
+}
+
+TrialOutcome finite_or_failed(TrialOutcome outcome) {
+  if (outcome.state != TrialState::complete) return outcome;
+  std::vector<double> values{outcome.value};
+  values.insert(values.end(), outcome.others.begin(), outcome.others.end());
+  for (const double value : values) {
+    if (std::isfinite(value)) continue;
+    outcome.state = TrialState::failed;
+    outcome.message = "expected a finite value, found " + to_text(value);
+    break;
+  }
+  return outcome;
 }
 
 TrialOutcome complete_trial(std::vector<double> samples) {

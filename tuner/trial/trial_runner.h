@@ -64,6 +64,10 @@ std::vector<double> others_in(const std::map<std::string, std::vector<double>>& 
 /// Returns the costs (core/protocol/direction.h) of all objectives of a complete trial.
 std::vector<double> costs_of(const TrialOutcome& outcome, std::span<const Direction> directions);
 
+/// Returns `outcome`, or a failed one that says why if it is complete with a value that is not
+/// finite.
+TrialOutcome finite_or_failed(TrialOutcome outcome);
+
 /// Returns the outcome of a trial that measured `samples`, of which there is at least one.
 TrialOutcome complete_trial(std::vector<double> samples);
 

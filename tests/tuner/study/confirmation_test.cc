@@ -221,7 +221,7 @@ TEST(Confirmation, TrialsOfTheSearchMayEndByTheBestOfItAndConfirmationsNever) {
     ASSERT_EQ(result.trials.back().phase, TrialPhase::confirm);
     const TrialOutcome* best = nullptr;
     for (std::size_t i = 0; i < incumbents.size(); ++i) {
-      const auto& [trial_number, phase, params, outcome] = result.trials[i];
+      const auto& [trial_number, phase, params, outcome, worker, known] = result.trials[i];
       const bool is_watched = end_trials_early && phase == TrialPhase::search && best;
       EXPECT_EQ(incumbents[i], is_watched ? best->samples : std::vector<double>()) << i;
       if (outcome.state != TrialState::complete) continue;
