@@ -104,6 +104,9 @@ struct NewTrial {
   std::string worker = {};  ///< identity of the worker, if a study has several; UTF-8
   /// Length of the worker's lease, which begins now; absent for a trial that the study runs itself.
   std::optional<std::int64_t> lease_ns = {};
+  /// Waits for a worker to claim it. `worker` may then name the only one that may claim it (empty:
+  /// any), and `lease_ns` is ignored: the lease begins with the claim.
+  bool is_offered = false;
 };
 
 /// The outcome of a trial.
@@ -116,6 +119,8 @@ struct TrialResult {
   Measurements measurements = {};
   /// At most kTrialOutputLimitBytes of each stream, and a line that says what was left out.
   TrialOutput output = {};
+  /// If not empty, the result counts only while the trial is this worker's.
+  std::string worker = {};
 };
 
 /// The store keeps the output of this many trials, the newest ones that have any: 64 MiB.
@@ -133,10 +138,29 @@ struct TrialRow {
   std::int64_t started_at_ns = 0;
   std::optional<std::int64_t> finished_at_ns;
   Measurements measurements;  ///< empty unless requested
-  std::string worker = {};
+  std::string worker = {};    ///< runs it; while it is offered, the only one that may (empty: any)
   std::optional<std::int64_t> lease_until_ns = {};
+  bool is_offered = false;  ///< it is running, and waits for a worker to claim it
+  std::int64_t losses = 0;  ///< how often its worker was lost
 
   bool operator==(const TrialRow&) const = default;
+};
+
+/// A worker's lease on a study, and on the trial that it runs.
+struct NewClaim {
+  std::string worker = {};    ///< names the worker within the study; 1 to 255 bytes of UTF-8
+  std::string host = {};      ///< UTF-8
+  std::int64_t lease_ns = 0;  ///< length of the lease, which begins now
+};
+
+/// A worker that claims trials of a study.
+struct WorkerRow {
+  std::string name = {};
+  std::string host = {};
+  std::int64_t joined_at_ns = 0;
+  std::int64_t lease_until_ns = 0;
+
+  bool operator==(const WorkerRow&) const = default;
 };
 
 enum class TrialDetail { summary, with_measurements };

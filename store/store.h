@@ -69,27 +69,60 @@ class Store {
   /// Returns the newest unfinished study of `hocket tune` (StudyOrigin::tune), if any.
   virtual Result<std::optional<StudyRow>> latest_unfinished_study() = 0;
 
-  /// Inserts a running trial with the study's next number.
+  /// Inserts a running trial with the study's next number: one that the caller's worker runs, or
+  /// one that is offered to the study's workers (NewTrial::is_offered).
   virtual Result<TrialRow> start_trial(const NewTrial& trial) = 0;
 
   /// Ends a running trial. Repeating the call with the same result has no effect; another result
   /// for an ended trial is invalid_argument; its output is not compared. Returns not_found for a
-  /// removed trial. Removes the output of the oldest trials beyond kMostTrialOutputs.
+  /// removed trial, and if the result names a worker that has the trial no more: its lease was
+  /// lost, and the trial was given to another or waits for one. A result without a worker ends an
+  /// offered trial, too. Removes the output of the oldest trials beyond kMostTrialOutputs.
   virtual Result<void> finish_trial(std::int64_t trial_id, const TrialResult& result) = 0;
 
-  /// Removes the running trials of a study whose runner is gone, and returns their number. They do
-  /// not count as failed: an interruption says nothing about the parameters, and the resumed study
-  /// continues with the same numbers as an uninterrupted one.
+  /// Removes the running trials of a study whose runner is gone, also those that are offered, and
+  /// returns their number. They do not count as failed: an interruption says nothing about the
+  /// parameters, and the resumed study continues with the same numbers as an uninterrupted one.
   virtual Result<std::int64_t> abandon_running_trials(std::int64_t study_id) = 0;
 
   /// Lets a running trial's lease end `lease_ns` from now, and returns that time by the store's
-  /// clock. Returns not_found for a removed trial, invalid_argument for an ended one.
+  /// clock. Returns not_found for a removed trial, invalid_argument for an ended or offered one.
   virtual Result<std::int64_t> renew_lease(std::int64_t trial_id, std::int64_t lease_ns) = 0;
 
   /// Removes the running trials of a study whose lease has ended by the store's clock, and returns
   /// their number. Trials without a lease stay. Does not wait for trials that another process
   /// removes or finishes at this moment.
   virtual Result<std::int64_t> expire_leases(std::int64_t study_id) = 0;
+
+  // Workers that share the trials of a study. Its owner offers trials and ends those that were lost
+  // too often, workers claim and end them. All return not_found for an unknown study, and
+  // invalid_argument for a worker's name that is empty, too long or not UTF-8.
+
+  /// Returns the study's workers whose lease has not ended by the store's clock, in the order of
+  /// joining, then by name.
+  virtual Result<std::vector<WorkerRow>> workers(std::int64_t study_id) = 0;
+
+  /// Adds a worker to the study or renews its lease, and gives it the offered trial with the lowest
+  /// number that it may have: one for any worker, for this one, or for one that is not there any
+  /// more. The trial's start stays the time at which it was offered. Returns nothing if none waits,
+  /// or only ones that another process is about to get. A worker runs one trial at a time: one that
+  /// still has another was started anew, so that trial is lost and offered again first.
+  virtual Result<std::optional<TrialRow>> claim_trial(std::int64_t study_id,
+                                                      const NewClaim& claim) = 0;
+
+  /// Renews the lease of a worker, and of the trial that it runs, if any. Adds the worker if it is
+  /// not there; a trial that it has lost stays lost.
+  virtual Result<void> renew_worker(std::int64_t study_id, const NewClaim& claim) = 0;
+
+  /// Removes a worker and offers its running trials again, to any worker. They count as lost if
+  /// `is_lost`; otherwise the worker gives them back. No effect for an unknown worker.
+  virtual Result<void> leave_worker(std::int64_t study_id, std::string_view worker,
+                                    bool is_lost) = 0;
+
+  /// Offers the trials whose lease has ended by the store's clock again, to any worker, and removes
+  /// the workers whose lease has ended. Returns the number of these trials, which count as lost.
+  /// Does not wait for trials that another process renews or ends at this moment.
+  virtual Result<std::int64_t> offer_lost_trials(std::int64_t study_id) = 0;
 
   /// Returns not_found for an unknown study.
   virtual Result<std::vector<TrialRow>> trials(std::int64_t study_id, TrialDetail detail) = 0;

@@ -49,7 +49,8 @@ Result<void> check_is_free(Session& session) {
       "WHERE relnamespace = to_regnamespace(quote_ident(current_schema())) AND relname IN "
       "('topologies', 'workloads', 'studies', 'removed_studies', 'trials', 'measurements', "
       "'trial_outputs', 'promotions', 'key_states', 'quarantine', 'audit', 'profiles', "
-      "'profile_ranks', 'profile_iterations', 'profile_metrics', 'profile_requests')");
+      "'profile_ranks', 'profile_iterations', 'profile_metrics', 'profile_requests', "
+      "'workers')");
   HOCKET_TRY(taken);
   const std::string name = session.text(*taken);
   if (name.empty()) return {};

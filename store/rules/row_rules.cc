@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t kMaxNameLength = 100;
 constexpr std::size_t kMaxStemLength = 60;
+/// PostgreSQL's indexes hold short texts alone.
+constexpr std::size_t kMostWorkerNameBytes = 255;
 
 // std::isalnum is not used because it depends on the locale.
 bool is_digit(char c) {
@@ -121,6 +123,20 @@ Result<void> check(const StudyUpdate& update) {
 Result<void> check(const NewTrial& trial) {
   HOCKET_TRY(object_text(trial.params, "the trial's parameters"));
   return check_text(trial.worker, "the worker's name");
+}
+
+Result<void> check(const NewClaim& claim) {
+  HOCKET_TRY(check_worker(claim.worker));
+  return check_text(claim.host, "the worker's host");
+}
+
+Result<void> check_worker(std::string_view worker) {
+  if (worker.empty() || worker.size() > kMostWorkerNameBytes) {
+    return failure(ErrorCode::invalid_argument,
+                   "a worker's name has 1 to " + std::to_string(kMostWorkerNameBytes) +
+                       " bytes, this one has " + std::to_string(worker.size()));
+  }
+  return check_text(worker, "the worker's name");
 }
 
 Result<void> check(const NewPromotion& promotion) {
@@ -245,7 +261,20 @@ std::int64_t lease_end_ns(std::int64_t now_ns, std::int64_t lease_ns) {
                       : std::numeric_limits<std::int64_t>::min();
 }
 
+Result<void> check_holder(const TrialRow& stored, const TrialResult& result) {
+  if (result.worker.empty() || (stored.worker == result.worker && !stored.is_offered)) return {};
+  return failure(ErrorCode::not_found, "worker " + in_quotes(result.worker) +
+                                           " has lost its lease on trial " +
+                                           std::to_string(stored.number) +
+                                           ", and the trial was given back; this result does not "
+                                           "count");
+}
+
 Result<void> check_renewable(const TrialRow& stored) {
+  if (stored.is_offered) {
+    return failure(ErrorCode::invalid_argument, "trial " + std::to_string(stored.number) +
+                                                    " waits for a worker and has no lease");
+  }
   if (stored.state == TrialState::running) return {};
   return failure(ErrorCode::invalid_argument,
                  "trial " + std::to_string(stored.number) + " has already ended as " +

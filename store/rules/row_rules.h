@@ -31,6 +31,9 @@ Result<void> check_name(std::string_view kind, std::string_view name);
 Result<void> check(const NewStudy& study);
 Result<void> check(const StudyUpdate& update);
 Result<void> check(const NewTrial& trial);
+Result<void> check(const NewClaim& claim);
+/// Refuses a worker's name that cannot claim trials.
+Result<void> check_worker(std::string_view worker);
 Result<void> check(const NewPromotion& promotion);
 Result<void> check(const NewQuarantine& quarantine);
 Result<void> check(const NewAudit& audit);
@@ -60,7 +63,10 @@ Result<bool> must_move(const PromotionRow& stored, PromotionStage stage);
 /// Returns the time at which a lease of `lease_ns` ends that begins at `now_ns`.
 std::int64_t lease_end_ns(std::int64_t now_ns, std::int64_t lease_ns);
 
-/// Refuses a trial that has ended.
+/// Refuses the result of a worker that has the trial no more.
+Result<void> check_holder(const TrialRow& stored, const TrialResult& result);
+
+/// Refuses a trial that has ended or waits for a worker.
 Result<void> check_renewable(const TrialRow& stored);
 
 /// Returns the stem of a generated name, which a number follows. `kind` is the stem without a

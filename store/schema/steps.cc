@@ -405,12 +405,44 @@ CREATE TABLE profile_requests (
 CREATE INDEX profile_requests_open ON profile_requests USING hash (job) WHERE taken_by IS NULL;
 )sql";
 
-constexpr std::array<Step, 6> kSteps = {{{kVersion1, nullptr},
+// The workers that share a study's trials, and the trials that wait for one. A program of version 6
+// ends and removes offered trials as it does all running ones; it gives none away.
+constexpr const char* kVersion7 = R"sql(
+ALTER TABLE trials ADD COLUMN offered INTEGER NOT NULL DEFAULT 0 CHECK (offered IN (0, 1));
+ALTER TABLE trials ADD COLUMN losses INTEGER NOT NULL DEFAULT 0 CHECK (losses >= 0);
+
+CREATE TABLE workers (
+  study_id       INTEGER NOT NULL REFERENCES studies (id) ON DELETE CASCADE,
+  name           TEXT NOT NULL,
+  host           TEXT NOT NULL,
+  joined_at_ns   INTEGER NOT NULL,
+  lease_until_ns INTEGER NOT NULL,
+  PRIMARY KEY (study_id, name)
+) STRICT, WITHOUT ROWID;
+)sql";
+
+// Names of workers are short, so that a unique index holds them.
+constexpr const char* kPostgresVersion7 = R"sql(
+ALTER TABLE trials ADD COLUMN offered BIGINT NOT NULL DEFAULT 0 CHECK (offered IN (0, 1));
+ALTER TABLE trials ADD COLUMN losses BIGINT NOT NULL DEFAULT 0 CHECK (losses >= 0);
+
+CREATE TABLE workers (
+  study_id       BIGINT NOT NULL REFERENCES studies (id) ON DELETE CASCADE,
+  name           TEXT COLLATE "C" NOT NULL,
+  host           TEXT NOT NULL,
+  joined_at_ns   BIGINT NOT NULL,
+  lease_until_ns BIGINT NOT NULL,
+  PRIMARY KEY (study_id, name)
+);
+)sql";
+
+constexpr std::array<Step, 7> kSteps = {{{kVersion1, nullptr},
                                          {kVersion2, nullptr},
                                          {kVersion3, nullptr},
                                          {kVersion4, nullptr},
                                          {kVersion5, nullptr},
-                                         {kVersion6, kPostgresVersion6}}};
+                                         {kVersion6, kPostgresVersion6},
+                                         {kVersion7, kPostgresVersion7}}};
 
 }  // namespace
 

@@ -24,7 +24,7 @@ constexpr std::array<Column, 12> kStudies = {{{"id", integer},
                                               {"result", text},
                                               {"origin", text}}};
 constexpr std::array<Column, 1> kRemovedStudies = {{{"id", integer}}};
-constexpr std::array<Column, 13> kTrials = {{{"id", integer},
+constexpr std::array<Column, 15> kTrials = {{{"id", integer},
                                              {"study_id", integer},
                                              {"number", integer},
                                              {"phase", text},
@@ -36,6 +36,13 @@ constexpr std::array<Column, 13> kTrials = {{{"id", integer},
                                              {"started_at_ns", integer},
                                              {"finished_at_ns", integer},
                                              {"worker", text},
+                                             {"lease_until_ns", integer},
+                                             {"offered", integer},
+                                             {"losses", integer}}};
+constexpr std::array<Column, 5> kWorkers = {{{"study_id", integer},
+                                             {"name", text},
+                                             {"host", text},
+                                             {"joined_at_ns", integer},
                                              {"lease_until_ns", integer}}};
 constexpr std::array<Column, 4> kMeasurements = {
     {{"trial_id", integer}, {"metric", any_text}, {"position", integer}, {"value", real}}};
@@ -105,12 +112,13 @@ constexpr std::array<Column, 6> kProfileRequests = {{{"id", integer},
                                                      {"requested_at_ns", integer},
                                                      {"taken_by", text}}};
 
-constexpr std::array<Table, 16> kTables = {
+constexpr std::array<Table, 17> kTables = {
     {{"topologies", kTopologies, "id"},
      {"workloads", kWorkloads, "id"},
      {"studies", kStudies, "id"},
      {"removed_studies", kRemovedStudies, "id"},
      {"trials", kTrials, "id", true},
+     {"workers", kWorkers, "study_id, name"},
      {"measurements", kMeasurements, "trial_id, metric, position"},
      {"trial_outputs", kTrialOutputs, "trial_id"},
      {"promotions", kPromotions, "id"},

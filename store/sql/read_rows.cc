@@ -123,12 +123,22 @@ Result<TrialRow> read_trial(const Rows& row) {
                  .finished_at_ns = row.optional_integer(10),
                  .measurements = {},
                  .worker = row.text(11),
-                 .lease_until_ns = row.optional_integer(12)};
+                 .lease_until_ns = row.optional_integer(12),
+                 // A program of an older version, which has the store open, ends only the state.
+                 .is_offered = *state == TrialState::running && row.integer(13) != 0,
+                 .losses = row.integer(14)};
   if ((trial.state == TrialState::complete && !trial.value) ||
       !std::isfinite(trial.value.value_or(0)) || !std::isfinite(trial.spread.value_or(0))) {
     return damaged("trial row " + std::to_string(trial.id) + " has no finite value");
   }
   return trial;
+}
+
+Result<WorkerRow> read_worker(const Rows& row) {
+  return WorkerRow{.name = row.text(1),
+                   .host = row.text(2),
+                   .joined_at_ns = row.integer(3),
+                   .lease_until_ns = row.integer(4)};
 }
 
 Result<PromotionRow> read_promotion(const Rows& row) {

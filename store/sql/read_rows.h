@@ -14,6 +14,7 @@ Result<TopologyRow> read_topology(const Rows& row);
 Result<WorkloadRow> read_workload(const Rows& row);
 Result<StudyRow> read_study(const Rows& row);
 Result<TrialRow> read_trial(const Rows& row);
+Result<WorkerRow> read_worker(const Rows& row);
 Result<TrialOutput> read_trial_output(const Rows& row);
 Result<PromotionRow> read_promotion(const Rows& row);
 Result<QuarantineRow> read_quarantine(const Rows& row);

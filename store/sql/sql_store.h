@@ -3,9 +3,11 @@
 // The Store in a database (docs/formats/store.md). Thread-safe: one database behind a mutex.
 //
 // Where transactions write at the same time, they lock rows, always in this order, so that none
-// waits for another in a circle: a key's workload, a study, its trials or versions, names that
-// Database::hold() knows (creating studies, creating profiles, the audit). Whoever would have to
-// lock against the order skips what is locked (expire_leases).
+// waits for another in a circle: a key's workload, a study, its workers, its trials or versions,
+// names that Database::hold() knows (creating studies, creating profiles, the audit). Whoever would
+// have to lock against the order skips what is locked (expire_leases, offer_lost_trials). Workers
+// of a study need not wait for one another: a claim only keeps the study from being removed, and
+// skips the trials that others are about to get.
 
 #include <memory>
 #include <mutex>
@@ -41,6 +43,12 @@ class SqlStore final : public Store {
   Result<std::int64_t> abandon_running_trials(std::int64_t study_id) override;
   Result<std::int64_t> renew_lease(std::int64_t trial_id, std::int64_t lease_ns) override;
   Result<std::int64_t> expire_leases(std::int64_t study_id) override;
+  Result<std::vector<WorkerRow>> workers(std::int64_t study_id) override;
+  Result<std::optional<TrialRow>> claim_trial(std::int64_t study_id,
+                                              const NewClaim& claim) override;
+  Result<void> renew_worker(std::int64_t study_id, const NewClaim& claim) override;
+  Result<void> leave_worker(std::int64_t study_id, std::string_view worker, bool is_lost) override;
+  Result<std::int64_t> offer_lost_trials(std::int64_t study_id) override;
   Result<std::vector<TrialRow>> trials(std::int64_t study_id, TrialDetail detail) override;
   Result<PromotionRow> promote(const NewPromotion& promotion) override;
   Result<void> set_stage(std::int64_t promotion_id, PromotionStage stage, std::string_view actor,
@@ -143,6 +151,11 @@ class SqlStore final : public Store {
   Result<void> read_measurements(std::int64_t study_id, std::vector<TrialRow>& trials);
   Result<void> write_result(std::int64_t trial_id, const TrialResult& result);
   Result<void> write_output(std::int64_t trial_id, const TrialOutput& output);
+  /// Adds a worker or renews its lease; returns when the lease ends.
+  Result<std::int64_t> write_worker(std::int64_t study_id, const NewClaim& claim,
+                                    std::int64_t at_ns);
+  /// Offers the running trials of a worker again, and returns their number.
+  Result<std::int64_t> give_back(std::int64_t study_id, std::string_view worker, bool is_lost);
 
   const WallClock now_unix_ns_;  // empty: the database's
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
+#include <limits>
 
 #include "store/open.h"
 #include "store/sqlite/connection.h"
@@ -34,6 +35,12 @@ class CopyStore : public StoreFixture {
       must(store_->finish_trial(trial.id, result));
     }
     must(store_->abandon_running_trials(study.id));
+    must(store_->start_trial({.study_id = study.id, .worker = "w", .is_offered = true}));
+    must(store_->claim_trial(study.id, {"w", "r\xc3\xa9my's host", 5}));
+    must(store_->leave_worker(study.id, "w", /*is_lost=*/true));
+    constexpr auto kEver = std::numeric_limits<std::int64_t>::max();
+    must(store_->renew_worker(study.id, {"w", "r\xc3\xa9my's host", kEver}));
+    must(store_->start_trial({.study_id = study.id, .worker = "w", .is_offered = true}));
     must(store_->promote({topology, workload, study.id, {{"s", 1}}, MeasuredGain{1, 2, 1 / 3.0}}));
     must(store_->promote({.topology_id = topology,
                           .workload_id = workload,
@@ -65,6 +72,7 @@ class CopyStore : public StoreFixture {
     EXPECT_EQ(must(a.trials(1, TrialDetail::with_measurements)),
               must(b.trials(1, TrialDetail::with_measurements)));
     EXPECT_EQ(must(a.trial_output(5)), must(b.trial_output(5)));
+    EXPECT_EQ(must(a.workers(1)), must(b.workers(1)));
     EXPECT_EQ(must(a.promotions({})), must(b.promotions({})));
     EXPECT_EQ(must(a.keys()), must(b.keys()));
     EXPECT_EQ(must(a.quarantined(1, 1)), must(b.quarantined(1, 1)));
@@ -82,8 +90,8 @@ class CopyStore : public StoreFixture {
 TEST_F(CopyStore, CopiesEverythingThereAndBack) {
   fill();
   const auto copied = must(copy_store(place_.store(), file_));
-  EXPECT_EQ(copied.size(), 16u);
-  EXPECT_THAT(copied, Contains(CopiedTable{"trials", 21}));
+  EXPECT_EQ(copied.size(), 17u);
+  EXPECT_THAT(copied, Contains(CopiedTable{"trials", 23}));
   EXPECT_THAT(copied, Contains(CopiedTable{"profile_iterations", 1'000}));
   for (const CopiedTable& table : copied) EXPECT_GT(table.rows, 0) << table.name;
   const auto there = must(open_store(file_));
@@ -104,7 +112,7 @@ TEST_F(CopyStore, NumbersGoOnBehindThoseOfRemovedRows) {
   for (const std::string& copy : {file_, again.store()}) {
     SCOPED_TRACE(copy);
     const auto store = must(open_store(copy));
-    EXPECT_EQ(must(store->start_trial({1, {}, {{"x", 1}}})).id, 31);
+    EXPECT_EQ(must(store->start_trial({1, {}, {{"x", 1}}})).id, 33);
     EXPECT_EQ(must(store->add_profile({})).id, 4);
     EXPECT_EQ(must(store->create_study(sample_study())).id, 3);
     EXPECT_EQ(must(store->request_profile({"j", 1, ""})).id, 3);

@@ -87,6 +87,22 @@ class FaultyStore final : public Store {
   Result<std::int64_t> expire_leases(std::int64_t study_id) override {
     return pass([&] { return inner_->expire_leases(study_id); });
   }
+  Result<std::vector<WorkerRow>> workers(std::int64_t study_id) override {
+    return pass([&] { return inner_->workers(study_id); });
+  }
+  Result<std::optional<TrialRow>> claim_trial(std::int64_t study_id,
+                                              const NewClaim& claim) override {
+    return pass([&] { return inner_->claim_trial(study_id, claim); });
+  }
+  Result<void> renew_worker(std::int64_t study_id, const NewClaim& claim) override {
+    return pass([&] { return inner_->renew_worker(study_id, claim); });
+  }
+  Result<void> leave_worker(std::int64_t study_id, std::string_view worker, bool is_lost) override {
+    return pass([&] { return inner_->leave_worker(study_id, worker, is_lost); });
+  }
+  Result<std::int64_t> offer_lost_trials(std::int64_t study_id) override {
+    return pass([&] { return inner_->offer_lost_trials(study_id); });
+  }
   Result<std::vector<TrialRow>> trials(std::int64_t study_id, TrialDetail detail) override {
     return pass([&] { return inner_->trials(study_id, detail); });
   }

@@ -28,7 +28,7 @@ class TwinStores {
 
   void step() {
     ++now_ns_;
-    switch (below(29)) {
+    switch (below(33)) {
       case 0:
         return compare(
             [&, n = below(3)](Store& s) { return s.upsert_topology(sample_topology(n + 1)); });
@@ -50,6 +50,18 @@ class TwinStores {
       case 9:
         return compare(
             [result = result(), id = id(12)](Store& s) { return s.finish_trial(id, result); });
+      case 28:
+      case 29:
+        return compare(
+            [id = id(4), claim = new_claim()](Store& s) { return s.claim_trial(id, claim); });
+      case 30:
+        return compare(
+            [id = id(4), claim = new_claim()](Store& s) { return s.renew_worker(id, claim); });
+      case 31:
+        if (coin()) return compare([id = id(4)](Store& s) { return s.offer_lost_trials(id); });
+        return compare([id = id(4), worker = text(), is_lost = coin()](Store& s) {
+          return s.leave_worker(id, worker, is_lost);
+        });
       case 10:
         return compare([id = id(4)](Store& s) { return s.abandon_running_trials(id); });
       case 11:
@@ -139,6 +151,7 @@ class TwinStores {
       compare([i](Store& s) { return s.study(std::to_string(i)); });
       compare([i](Store& s) { return s.study("name" + std::to_string(i)); });
       compare([i](Store& s) { return s.trials(i, TrialDetail::summary); });
+      compare([i](Store& s) { return s.workers(i); });
       compare([i](Store& s) { return s.trials(i, TrialDetail::with_measurements); });
       const ConfigKey key = some_key(i);
       compare([&](Store& s) { return s.current_promotion(key.topology, key.workload); });
@@ -193,8 +206,10 @@ class TwinStores {
   NewTrial new_trial() {
     NewTrial trial{id(4), phase(), params(), text()};
     if (coin()) trial.lease_ns = below(20);
+    trial.is_offered = coin();
     return trial;
   }
+  NewClaim new_claim() { return {text(), text(), below(40)}; }
   NewPromotion new_promotion() {
     NewPromotion promotion{id(3), id(3), maybe_id(4), params()};
     if (coin()) promotion.measured = MeasuredGain{1. + below(9), 9, 1};
@@ -237,6 +252,7 @@ class TwinStores {
     if (coin()) result.value.reset();
     if (coin()) result.spread.reset();
     if (coin()) result.message = "message";
+    if (below(3) == 0) result.worker = text();
     if (coin())
       result.measurements["m"] = std::vector<double>(static_cast<std::size_t>(below(3)), 1);
     return result;

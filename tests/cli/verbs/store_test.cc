@@ -49,7 +49,7 @@ TEST_F(StoreVerb, AnswersInJsonAndMentionsTraces) {
   EXPECT_EQ(answer.json().at("from"), from_);
   EXPECT_EQ(answer.json().at("to"), to_);
   EXPECT_EQ(answer.json().at("rows"), 4);
-  EXPECT_EQ(answer.json().at("tables").size(), 16u);
+  EXPECT_EQ(answer.json().at("tables").size(), 17u);
   EXPECT_EQ(answer.json().at("tables").at(0),
             nlohmann::json({{"table", "topologies"}, {"rows", 0}}));
   EXPECT_THAT(answer.err, HasSubstr("trace files stay where they are"));

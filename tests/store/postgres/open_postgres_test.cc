@@ -81,7 +81,7 @@ TEST_F(OpenPostgres, FindsEverythingAgainBesideTablesOfOthers) {
   const auto study = must(must(open_store(store_))->create_study(sample_study("kept")));
   EXPECT_EQ(must(must(open_store(store_))->study("kept")), study);
   EXPECT_EQ(must(must(open_store(store_, {.read_only = true}))->study("kept")), study);
-  EXPECT_EQ(sql("SELECT version FROM hocket_schema"), "6\n");
+  EXPECT_EQ(sql("SELECT version FROM hocket_schema"), "7\n");
 }
 
 TEST_F(OpenPostgres, ReadOnlyMakesNothingAndRefusesToWrite) {
@@ -99,16 +99,50 @@ TEST_F(OpenPostgres, ReadOnlyMakesNothingAndRefusesToWrite) {
 
 TEST_F(OpenPostgres, ANewerVersionIsRefusedAndAnOlderOneByReaders) {
   must(open_store(store_));
-  sql("UPDATE hocket_schema SET version = 7");
+  sql("UPDATE hocket_schema SET version = 8");
   for (const bool read_only : {false, true}) {
     const auto store = open_store(store_, {.read_only = read_only});
     EXPECT_EQ(code_of(store), ErrorCode::invalid_argument);
     EXPECT_THAT(message_of(store),
-                AllOf(HasSubstr("has version 7"), HasSubstr("use the newer hocket")));
+                AllOf(HasSubstr("has version 8"), HasSubstr("use the newer hocket")));
   }
+  EXPECT_EQ(sql("SELECT version FROM hocket_schema"), "8\n");
+  sql("UPDATE hocket_schema SET version = 6");
+  EXPECT_THAT(message_of(open_store(store_, {.read_only = true})), HasSubstr("older version 6"));
+}
+
+TEST_F(OpenPostgres, AStoreOfVersion6IsMigratedUnderAProgramThatHasItOpen) {
+  const postgres::Target target{
+      .libpq = must(postgres::open_libpq()), .uri = store_, .shown = "it", .busy_timeout_ms = 5000};
+  const auto older = must(postgres::Session::connect(target));
+  must(postgres::prepare_schema(*older, schema::steps().first(6)));
+  EXPECT_EQ(sql("SELECT version FROM hocket_schema"), "6\n");
+  const auto start = [&](int number) {
+    must(
+        older->execute("INSERT INTO trials (study_id, number, phase, state, params, message, "
+                       "started_at_ns, worker, lease_until_ns) VALUES (1, " +
+                       std::to_string(number) + ", 'search', 'running', '{}', '', 7, '', NULL)"));
+  };
+  must(
+      older->execute("INSERT INTO studies VALUES (1, 'kept', '[]', '{}', 'running', 'o', NULL, "
+                     "NULL, 1, 1, NULL, 'tune')"));
+  start(1);
+  const auto store = must(open_store(store_));
   EXPECT_EQ(sql("SELECT version FROM hocket_schema"), "7\n");
-  sql("UPDATE hocket_schema SET version = 5");
-  EXPECT_THAT(message_of(open_store(store_, {.read_only = true})), HasSubstr("older version 5"));
+  start(2);
+  must(store->start_trial({.study_id = 1, .is_offered = true}));
+  const auto claimed = must(store->claim_trial(1, {"a", "host", 1'000'000'000'000}));
+  ASSERT_TRUE(claimed);
+  EXPECT_EQ(claimed->number, 3);
+  const auto trials = must(store->trials(1, TrialDetail::summary));
+  ASSERT_EQ(trials.size(), 3u);
+  for (const auto& row : trials) {
+    EXPECT_FALSE(row.is_offered);
+    EXPECT_EQ(row.losses, 0);
+  }
+  must(older->execute("DELETE FROM trials WHERE study_id = 1"));
+  must(older->execute("DELETE FROM studies WHERE id = 1"));
+  EXPECT_EQ(sql("SELECT count(*) FROM workers"), "0\n") << "they go with their study";
 }
 
 TEST_F(OpenPostgres, RefusesTablesOfAnotherProgram) {

@@ -126,6 +126,36 @@ TEST_F(SharedPostgres, ExpiryDoesNotWaitForATrialThatAnotherHolds) {
   EXPECT_EQ(must(impatient->expire_leases(1)), 1);
 }
 
+TEST_F(SharedPostgres, AClaimTakesTheNextTrialWhileAnotherProcessHoldsTheFirst) {
+  for (int t = 0; t < 2; ++t) must(store_->start_trial({.study_id = 1, .is_offered = true}));
+  const auto other = session();
+  must(other->execute("BEGIN"));
+  must(other->execute("SELECT * FROM studies WHERE id = 1 FOR KEY SHARE"));
+  must(other->execute("SELECT * FROM trials WHERE id = 1 FOR UPDATE"));
+  const auto impatient = must(open_store(place_, {.busy_timeout_ms = 50}));
+  EXPECT_EQ(must(impatient->claim_trial(1, {"a", "host", kHourNs}))->number, 2);
+  EXPECT_EQ(must(impatient->claim_trial(1, {"b", "host", kHourNs})), std::nullopt);
+  must(other->execute("COMMIT"));
+  EXPECT_EQ(must(impatient->claim_trial(1, {"b", "host", kHourNs}))->number, 1);
+}
+
+TEST_F(SharedPostgres, OfferingLostTrialsDoesNotWaitForOneThatAnotherHolds) {
+  for (int t = 0; t < 2; ++t) {
+    must(store_->start_trial({.study_id = 1, .is_offered = true}));
+    must(store_->claim_trial(1, {"w" + std::to_string(t), "host", 0}));
+  }
+  const auto other = session();
+  must(other->execute("BEGIN"));
+  must(other->execute("SELECT * FROM studies WHERE id = 1 FOR NO KEY UPDATE"));
+  must(other->execute("SELECT * FROM workers WHERE name = 'w1' FOR UPDATE"));
+  must(other->execute("SELECT * FROM trials WHERE id = 2 FOR UPDATE"));
+  const auto impatient = must(open_store(place_, {.busy_timeout_ms = 50}));
+  EXPECT_EQ(must(impatient->offer_lost_trials(1)), 1);
+  must(other->execute("COMMIT"));
+  EXPECT_EQ(must(impatient->offer_lost_trials(1)), 1);
+  EXPECT_EQ(must(impatient->offer_lost_trials(1)), 0);
+}
+
 TEST_F(SharedPostgres, WorkersShareAStudyWhileLeasesExpire) {
   constexpr int kTrials = 15;
   in_processes([](Store& store) {

@@ -64,7 +64,7 @@ TEST(OpenDatabase, SetsWhatKeepsTheDataSafe) {
   EXPECT_EQ(number(db, "PRAGMA synchronous"), 2) << "FULL";
   EXPECT_EQ(number(db, "PRAGMA trusted_schema"), 0);
   EXPECT_EQ(number(db, "PRAGMA busy_timeout"), 5000);
-  EXPECT_EQ(number(db, "PRAGMA user_version"), 6);
+  EXPECT_EQ(number(db, "PRAGMA user_version"), 7);
   EXPECT_EQ(number(db, "PRAGMA application_id"), 0x68636b74);
   auto mode = must(db.query("PRAGMA journal_mode"));
   ASSERT_TRUE(must(mode.next()));
@@ -242,6 +242,43 @@ TEST(Version6, KeepsWhatAnOlderStoreHadAndRemovesItsStudies) {
                     "promoted_at_ns) VALUES (1, 1, 2, '{}', 7)"));
   EXPECT_EQ(must(store->promotions({})).back().removed_study, "");
   EXPECT_EQ(number(older, "SELECT count(*) FROM pragma_foreign_key_check"), 0);
+}
+
+TEST(Version7, KeepsWhatVersion6HadAndTakesWorkers) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("store.db");
+  write_version_1(path);
+  auto older = must(Connection::open(path, Connection::Mode::create, 0));
+  must(older.execute_script("PRAGMA foreign_keys = ON"));
+  must(migrate(older, migration_steps().first(6)));
+  ASSERT_EQ(number(older, "PRAGMA user_version"), 6);
+  const auto before = rows_of_version_2(older);
+  EXPECT_THAT(message_of(open_store(path, {.read_only = true})), HasSubstr("older version 6"));
+  const auto store = must(open_store(path, {.now_unix_ns = [] { return 9; }}));
+  EXPECT_EQ(rows_of_version_2(older), before);
+  for (const auto& row : must(store->trials(2, TrialDetail::summary))) {
+    EXPECT_FALSE(row.is_offered);
+    EXPECT_EQ(row.losses, 0);
+  }
+  EXPECT_EQ(must(store->workers(2)), std::vector<WorkerRow>());
+
+  // A program of the older version, which has the file open, starts, ends and removes trials.
+  must(
+      older.execute("INSERT INTO trials (study_id, number, phase, state, params, message, "
+                    "started_at_ns, worker, lease_until_ns) "
+                    "SELECT 2, max(number) + 1, 'search', 'running', '{}', '', 7, '', NULL "
+                    "FROM trials WHERE study_id = 2"));
+  EXPECT_FALSE(must(store->trials(2, TrialDetail::summary)).back().is_offered);
+  const auto offered = must(store->start_trial({.study_id = 2, .is_offered = true}));
+  must(older.execute("UPDATE trials SET state = 'failed', finished_at_ns = 8 WHERE id = ?1",
+                     offered.id));
+  EXPECT_FALSE(must(store->trials(2, TrialDetail::summary)).back().is_offered);
+  EXPECT_EQ(must(store->claim_trial(2, {"a", "host", 5})), std::nullopt);
+  EXPECT_EQ(must(store->workers(2)).size(), 1u);
+  must(older.execute("DELETE FROM promotions WHERE study_id = 2"));
+  must(older.execute("DELETE FROM trials WHERE study_id = 2"));
+  must(older.execute("DELETE FROM studies WHERE id = 2"));
+  EXPECT_EQ(number(older, "SELECT count(*) FROM workers"), 0) << "they go with their study";
 }
 
 TEST(Version2, AProgramThatKnowsVersion1GoesOnPromoting) {
