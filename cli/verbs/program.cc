@@ -31,12 +31,13 @@ std::unique_ptr<CLI::App> make_program(Action& action) {
   program->footer(kExamples);
   program->require_subcommand(1);
   for (const auto add :
-       {add_tune,       add_run,      add_param_server, add_studies,  add_trials,     add_best,
-        add_fetch,      add_with,     add_torch,        add_simulate, add_replay,     add_explain,
-        add_plot,       add_tape,     add_topology,     add_serve,    add_web,        add_jobs,
-        add_configs,    add_watch,    add_push,         add_pin,      add_freeze,     add_rollback,
-        add_audit,      add_versions, add_top,          add_profile,  add_profiles,   add_traces,
-        add_stragglers, add_store,    add_doctor,       add_prune,    add_completion, add_manual}) {
+       {add_tune,     add_work,       add_run,      add_param_server, add_studies,  add_trials,
+        add_best,     add_fetch,      add_with,     add_torch,        add_simulate, add_replay,
+        add_explain,  add_plot,       add_tape,     add_topology,     add_serve,    add_web,
+        add_jobs,     add_configs,    add_watch,    add_push,         add_pin,      add_freeze,
+        add_rollback, add_audit,      add_versions, add_top,          add_profile,  add_profiles,
+        add_traces,   add_stragglers, add_store,    add_doctor,       add_prune,    add_completion,
+        add_manual}) {
     add(*program, action);
   }
   name_stores(*program);

@@ -12,8 +12,8 @@
 #include "cli/inputs/step_source.h"
 #include "cli/inputs/store_access.h"
 #include "cli/inputs/tuned_space.h"
-#include "cli/output/reported_study.h"
-#include "cli/process/interrupt.h"
+#include "cli/process/own_job.h"
+#include "cli/sweep/sweep.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/front_view.h"
 #include "cli/views/output_view.h"
@@ -29,11 +29,9 @@
 #include "tuner/archive/promoted_setting.h"
 #include "tuner/archive/promotion_choice.h"
 #include "tuner/archive/study_job.h"
-#include "tuner/archive/study_record.h"
 #include "tuner/archive/study_result.h"
 #include "tuner/client/link/environment.h"
 #include "tuner/space/schedule_space.h"
-#include "tuner/trial/command_runner.h"
 
 namespace hocket {
 namespace {
@@ -50,6 +48,7 @@ struct TuneOptions {
   std::string step, method = "model", transfer;
   bool maximize = false, default_from_env = false, all_trials = false, full_trials = false,
        no_transfer = false;
+  std::optional<std::int64_t> workers;
   bool resume = false, take_over = false, keep_going = false, json = false;
 };
 
@@ -74,6 +73,7 @@ constexpr const char* kTuneFooter =
     "      -- ./job\n"
     "  hocket tune --limit 'memory<=4G' -- ./job\n"
     "  hocket tune --objective report --objective memory -- ./job\n"
+    "  hocket tune --workers 4 --param B=int:1..64 -- ./job {B}\n"
     "  hocket tune --resume\n";
 
 /// Returns the objectives' texts; --maximize puts max: in front of the only one.
@@ -124,7 +124,8 @@ Result<StudyDefinition> make_definition(const TuneOptions& options,
                              .default_sources = std::move(tuned->sources),
                              .stop_early = !options.all_trials,
                              .end_trials_early = !options.full_trials,
-                             .needs_default = !options.keep_going};
+                             .needs_default = !options.keep_going,
+                             .workers = options.workers};
   for (const auto& text : options.limits) {
     auto limit = parse_limit(text);
     HOCKET_TRY(limit);
@@ -160,7 +161,8 @@ Result<OpenStudy> open_study(const TuneOptions& options, const Context& context,
     return resume_study(*store, {.name = options.study,
                                  .command = context.command.value_or(std::vector<std::string>()),
                                  .take_over = options.take_over,
-                                 .keep_going = options.keep_going});
+                                 .keep_going = options.keep_going,
+                                 .workers = options.workers});
   }
   auto command = required_command(context.command, "tune");
   HOCKET_TRY(command);
@@ -184,80 +186,9 @@ Result<OpenStudy> open_study(const TuneOptions& options, const Context& context,
                               .topology = *topology});
 }
 
-CommandOptions command_options(const OpenStudy& open) {
-  return {.command = open.study.command,
-          .objective = open.definition.objective,
-          .other_objectives = open.definition.other_objectives,
-          .limits = open.definition.limits,
-          .skip = static_cast<std::size_t>(open.definition.skip),
-          .working_directory = open.definition.working_directory,
-          .time_limit_ns = open.definition.time_limit_ns};
-}
-
-/// The earlier study to start from; one that turns out not to fit is none.
-Result<std::optional<Donor>> find_donor(const Context& context, Store& store, const OpenStudy& open,
-                                        const FinishedTrial& first) {
-  auto found = take_donor(store, open.study.id, first);
-  if (!found) {
-    if (found.error().code != ErrorCode::invalid_argument)
-      return failure(as_bad_input(found.error()));
-    context.err << "starts from no earlier study: " << found.error().message << std::endl;
-    return std::nullopt;
-  }
-  if (!*found) return std::nullopt;
-  auto& [donor, difference] = **found;
-  char distance[32];
-  std::snprintf(distance, sizeof distance, "%.1f", donor.distance.value_or(0));
-  context.err << "starts from study " << donor.study << " at distance " << distance << " ("
-              << difference << ")" << std::endl;
-  return std::move(donor);
-}
-
 /// Returns " --store STORE" if the option was given, without a password.
 std::string store_argument(const TuneOptions& options) {
   return options.store.empty() ? "" : " --store " + shell_quoted(shown_store(options.store));
-}
-
-/// `error` with how to go on, for a study that can be resumed.
-Error resumable(Error error, const OpenStudy& open, std::size_t kept, const TuneOptions& options) {
-  error.message += "; " + std::to_string(kept) + (kept == 1 ? " trial is" : " trials are") +
-                   " kept, go on with: hocket tune --resume --study " + open.study.name +
-                   store_argument(options);
-  return error;
-}
-
-/// Runs the study to its end and keeps what came of it.
-Result<StudyResult> run(const TuneOptions& options, const Context& context, Store& store,
-                        const OpenStudy& open) {
-  const auto topology = topology_of(store, open.study);
-  HOCKET_TRY(topology);
-  CancelToken cancel;
-  const InterruptGuard guard(cancel);
-  const SteadyClock clock;
-  Progress progress(context.err, context.err_columns, open.definition);
-  for (const auto& trial : open.history) progress.recall(trial);
-  StudyRecord record(store, open.study, *topology, has_report(open.history));
-  ReportedStudy observer(record, progress);
-  auto runner = CommandRunner::make(command_options(open), clock, cancel);
-  auto study = study_options(open.definition);
-  if (open.definition.transfer && !open.definition.donor) {
-    study.find_donor = [&](const FinishedTrial& first) {
-      return find_donor(context, store, open, first);
-    };
-  }
-  const auto result = !runner ? Result<StudyResult>(failure(runner.error()))
-                              : run_study(study, open.history, *runner, observer, cancel);
-  if (result) {
-    HOCKET_TRY(record.finish(*result));
-    return result;
-  }
-  const auto kept = open.history.size() + static_cast<std::size_t>(record.finished_trials());
-  const bool nothing_to_resume = kept == 0 && result.error().code != ErrorCode::interrupted;
-  // If the store refuses this as well, the study is later found without an owner, which is
-  // equivalent.
-  const auto stopped = record.stop(nothing_to_resume);
-  if (nothing_to_resume && stopped) return failure(result.error());
-  return failure(resumable(result.error(), open, kept, options));
 }
 
 /// Returns the command line that fetches the promoted configuration.
@@ -372,7 +303,10 @@ Result<int> tune(const TuneOptions& options, Context& context) {
   announce(context.err, *open);
   if (!open->definition.stopped.empty())
     context.err << "its search has stopped: " << open->definition.stopped << std::endl;
-  const auto result = run(options, context, *store, *open);
+  // A batch script of Slurm, say, is rank 0 of its job; the command is a job of its own.
+  forget_rank();
+  const auto result =
+      run_sweep(*store, *open, {.store_argument = store_argument(options)}, context);
   HOCKET_TRY(result);
   HOCKET_TRY(show(options, context, *store, open->study.id, *result));
   if (!result->best.value) {
@@ -461,6 +395,10 @@ std::vector<CLI::Option*> add_options(CLI::App& verb, TuneOptions& options) {
   verb.add_flag("--take-over", options.take_over,
                 "with --resume: the study's owner on another host has ended")
       ->needs(resume);
+  verb.add_option("--workers", options.workers,
+                  "run so many trials at a time on this host, and let `hocket work` run further "
+                  "ones elsewhere; 0: only there; also with --resume")
+      ->check(CLI::Range(std::int64_t{0}, kMostWorkers));
   verb.add_flag("--keep-going", options.keep_going,
                 "search on when the default fails, for a setting that works; also with --resume");
   verb.add_flag("--json", options.json, "print the result as JSON");

@@ -39,6 +39,7 @@ using Action = std::function<Result<int>(Context&)>;
 void add_run(CLI::App& program, Action& action);
 void add_param_server(CLI::App& program, Action& action);
 void add_tune(CLI::App& program, Action& action);
+void add_work(CLI::App& program, Action& action);
 void add_studies(CLI::App& program, Action& action);
 void add_trials(CLI::App& program, Action& action);
 void add_best(CLI::App& program, Action& action);

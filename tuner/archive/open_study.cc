@@ -111,18 +111,25 @@ Result<OpenStudy> resume_study(Store& store, const StudyToResume& wanted) {
   HOCKET_TRY(check_command(*study, wanted.command));
 
   const std::string owner = owner_text();
+  const bool had_workers = definition->workers.has_value();
   StudyUpdate update{.state = StudyState::running, .owner = owner, .expected_owner = study->owner};
   if (wanted.keep_going && definition->needs_default) {
     definition->needs_default = false;
     if (study->state == StudyState::finished) definition->stopped.clear();
     update.definition = to_json(*definition);
   }
+  if (wanted.workers) {
+    definition->workers = wanted.workers;
+    update.definition = to_json(*definition);
+  }
   const auto taken = store.update_study(study->id, update);
   if (!taken) return failure(as_bad_input(taken.error()));
   study->owner = owner;
   study->state = StudyState::running;
-  const auto removed = store.abandon_running_trials(study->id);
-  if (!removed) return failure(as_bad_input(removed.error()));
+  if (!had_workers) {
+    const auto removed = store.abandon_running_trials(study->id);
+    if (!removed) return failure(as_bad_input(removed.error()));
+  }
 
   auto history = read_history(store, study->id);
   if (!history) return failure(as_bad_input(history.error().in("study " + study->name)));
@@ -130,14 +137,30 @@ Result<OpenStudy> resume_study(Store& store, const StudyToResume& wanted) {
   return OpenStudy{std::move(*study), std::move(*definition), std::move(*history)};
 }
 
+CommandOptions command_options(const StudyRow& study, const StudyDefinition& definition) {
+  return {.command = study.command,
+          .objective = definition.objective,
+          .other_objectives = definition.other_objectives,
+          .limits = definition.limits,
+          .skip = static_cast<std::size_t>(definition.skip),
+          .working_directory = definition.working_directory,
+          .time_limit_ns = definition.time_limit_ns};
+}
+
 Result<std::vector<FinishedTrial>> read_history(Store& store, std::int64_t study_id) {
-  const auto rows = store.trials(study_id, TrialDetail::with_measurements);
+  auto rows = store.trials(study_id, TrialDetail::with_measurements);
   HOCKET_TRY(rows);
+  std::erase_if(*rows, [](const TrialRow& row) { return row.state == TrialState::running; });
+  std::ranges::stable_sort(*rows, {}, &TrialRow::finished_at_ns);
   std::vector<FinishedTrial> history;
   for (const auto& row : *rows) {
-    if (row.state == TrialState::running) continue;
     auto trial = finished_trial(row);
     HOCKET_TRY(trial);
+    const auto ended_before = [&](const TrialRow& other) {
+      return other.finished_at_ns <= row.started_at_ns;
+    };
+    // Equal times would let a trial know of itself or of a later one.
+    trial->known = std::min(std::ranges::count_if(*rows, ended_before), std::ssize(history));
     history.push_back(std::move(*trial));
   }
   return history;

@@ -2,6 +2,7 @@
 
 // A study that this process is about to run: a new or a resumed one. One thread.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "store/store.h"
 #include "tuner/study/study.h"
 #include "tuner/study/study_definition.h"
+#include "tuner/trial/command_runner.h"
 
 namespace hocket {
 
@@ -36,15 +38,20 @@ struct StudyToResume {
   bool take_over = false;  ///< from an owner on another host, which cannot be checked from here
   /// Goes on although the default failed, also where the study ended for that reason.
   bool keep_going = false;
+  /// Goes on with so many workers (StudyDefinition::workers); nothing: as before.
+  std::optional<std::int64_t> workers = {};
 };
 
 /// Refuses a study of another origin than tune, whose command came from elsewhere; one that is
 /// finished, with the reason for its end, whose owner is alive, or whose command is another than
-/// the wanted one. Removes the
-/// trial that was running when the study stopped; it runs again under its number.
+/// the wanted one. Removes the trial that was running when the study stopped; it runs again under
+/// its number. Trials of a study of workers stay, since they may still run.
 Result<OpenStudy> resume_study(Store& store, const StudyToResume& wanted);
 
-/// Returns the trials of a study that have ended, in order.
+/// Returns how the trials of a study are run.
+CommandOptions command_options(const StudyRow& study, const StudyDefinition& definition);
+
+/// Returns the trials of a study that have ended, in the order in which they ended.
 Result<std::vector<FinishedTrial>> read_history(Store& store, std::int64_t study_id);
 
 /// Returns an automatic objective as the first completed trial has shown what it means, any other

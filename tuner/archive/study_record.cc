@@ -27,14 +27,31 @@ Result<nlohmann::json> promoted_config(const Params& params) {
   return document;
 }
 
-StudyRecord::StudyRecord(Store& store, StudyRow study, Topology topology, bool has_report)
+Result<void> describe_study(Store& store, StudyRow& study, const RunReport& report) {
+  const auto topology = store.upsert_topology(report.topology);
+  if (!topology) return failure(as_bad_input(topology.error()));
+  const auto workload = store.upsert_workload(report.workload);
+  if (!workload) return failure(as_bad_input(workload.error()));
+  const auto updated = store.update_study(
+      study.id,
+      {.topology_id = *topology, .workload_id = *workload, .expected_owner = study.owner});
+  if (!updated) return failure(as_bad_input(updated.error()));
+  study.topology_id = *topology;
+  study.workload_id = *workload;
+  return {};
+}
+
+StudyRecord::StudyRecord(Store& store, StudyRow study, Topology topology, bool has_report,
+                         bool has_workers)
     : store_(store),
       study_(std::move(study)),
       topology_(std::move(topology)),
-      has_report_(has_report) {}
+      has_report_(has_report),
+      has_workers_(has_workers) {}
 
 Result<void> StudyRecord::trial_started(std::int64_t number, TrialPhase phase,
                                         const Params& params) {
+  if (has_workers_) return {};
   const auto row = store_.start_trial({study_.id, phase, to_json(params)});
   if (!row) return failure(as_bad_input(row.error()));
   if (row->number != number + 1) {
@@ -47,6 +64,10 @@ Result<void> StudyRecord::trial_started(std::int64_t number, TrialPhase phase,
 }
 
 Result<void> StudyRecord::trial_finished(const FinishedTrial& trial) {
+  if (has_workers_) {
+    ++finished_trials_;
+    return read_description();
+  }
   HOCKET_CHECK(running_trial_, "a trial is started before it is finished");
   const auto& outcome = trial.outcome;
   const auto kept =
@@ -54,7 +75,9 @@ Result<void> StudyRecord::trial_finished(const FinishedTrial& trial) {
   if (!kept) return failure(as_bad_input(kept.error()));
   ++finished_trials_;
   if (outcome.report && !has_report_) {
-    if (auto ok = describe(*outcome.report); !ok) return ok;
+    HOCKET_TRY(describe_study(store_, study_, *outcome.report));
+    topology_ = outcome.report->topology;
+    has_report_ = true;
   }
   return {};
 }
@@ -68,15 +91,17 @@ Result<void> StudyRecord::search_stopped(const std::string& reason) {
   return update({.definition = std::move(definition)});
 }
 
-Result<void> StudyRecord::describe(const RunReport& report) {
-  const auto topology = store_.upsert_topology(report.topology);
+Result<void> StudyRecord::read_description() {
+  if (has_report_) return {};
+  const auto study = store_.study(std::to_string(study_.id));
+  if (!study) return failure(as_bad_input(study.error()));
+  if (study->topology_id == study_.topology_id && study->workload_id == study_.workload_id)
+    return {};
+  auto topology = topology_of(store_, *study);
   if (!topology) return failure(as_bad_input(topology.error()));
-  const auto workload = store_.upsert_workload(report.workload);
-  if (!workload) return failure(as_bad_input(workload.error()));
-  if (auto ok = update({.topology_id = *topology, .workload_id = *workload}); !ok) return ok;
-  study_.topology_id = *topology;
-  study_.workload_id = *workload;
-  topology_ = report.topology;
+  study_.topology_id = study->topology_id;
+  study_.workload_id = study->workload_id;
+  topology_ = std::move(*topology);
   has_report_ = true;
   return {};
 }
@@ -109,8 +134,10 @@ Result<void> StudyRecord::finish(const StudyResult& result) {
 }
 
 Result<void> StudyRecord::stop(bool nothing_to_resume) {
-  const auto removed = store_.abandon_running_trials(study_.id);
-  if (!removed) return failure(as_bad_input(removed.error()));
+  if (!has_workers_) {
+    const auto removed = store_.abandon_running_trials(study_.id);
+    if (!removed) return failure(as_bad_input(removed.error()));
+  }
   return update({.state = nothing_to_resume ? StudyState::finished : StudyState::interrupted});
 }
 

@@ -41,7 +41,11 @@ TrialResult stored_result(const TrialOutcome& outcome) {
 Result<FinishedTrial> finished_trial(const TrialRow& row) {
   auto params = params_of(row);
   HOCKET_TRY(params);
-  return FinishedTrial{row.number - 1, row.phase, std::move(*params), outcome_of(row)};
+  return FinishedTrial{.number = row.number - 1,
+                       .phase = row.phase,
+                       .params = std::move(*params),
+                       .outcome = outcome_of(row),
+                       .worker = row.worker};
 }
 
 Result<SessionTrial> session_trial(const TrialRow& row) {

@@ -119,6 +119,7 @@ void read_optional_fields(JsonReader& reader, StudyDefinition& target) {
   reader.flag("stop_early", target.stop_early, false);
   reader.flag("end_trials_early", target.end_trials_early, false);
   reader.flag("needs_default", target.needs_default, false);
+  reader.integer("workers", target.workers, 0, kMostWorkers);
   reader.text("stopped", target.stopped, "");
   const auto read_limit = [&](const JsonValue& value) {
     value.take(parse_limit(value.text()), target.limits.emplace_back());
@@ -161,6 +162,8 @@ Result<void> validate(const StudyDefinition& definition) {
       .and_then([&] { return check_range("skip", definition.skip, 0, kMaxInteger); })
       .and_then([&] { return check_range("seed", definition.seed, 0, kMaxInteger); })
       .and_then([&] { return check_range("time limit", definition.time_limit_ns, 1, kMaxInteger); })
+      .and_then(
+          [&] { return check_range("workers", definition.workers.value_or(0), 0, kMostWorkers); })
       .and_then([&] { return check_searchable(definition.space); })
       .and_then([&] { return check_knobs(definition.space); })
       .and_then([&] { return check_objectives(objectives_of(definition)); })
@@ -185,6 +188,7 @@ nlohmann::json to_json(const StudyDefinition& definition) {
   if (definition.stop_early) document["stop_early"] = true;
   if (definition.end_trials_early) document["end_trials_early"] = true;
   if (definition.needs_default) document["needs_default"] = true;
+  if (definition.workers) document["workers"] = *definition.workers;
   if (!definition.stopped.empty()) document["stopped"] = definition.stopped;
   if (definition.step) document["step"] = to_json(*definition.step);
   if (definition.transfer) document["transfer"] = *definition.transfer;

@@ -21,6 +21,7 @@
 namespace hocket {
 
 inline constexpr std::size_t kMostObjectives = 3;
+inline constexpr std::int64_t kMostWorkers = 1000;
 
 struct StudyDefinition {
   Space space;
@@ -55,6 +56,9 @@ struct StudyDefinition {
   std::optional<std::string> transfer = {};
   /// The source study that was found, known after the first trial.
   std::optional<Donor> donor = {};
+  /// Number of workers that the owner starts, for a study whose trials are run by workers
+  /// (tuner/workers/); nullopt if the owner runs them itself.
+  std::optional<std::int64_t> workers = {};
   /// Why the search ended before its trials, known from then on; empty while it has not.
   std::string stopped = {};
 
@@ -79,7 +83,7 @@ Result<void> validate(const StudyDefinition& definition);
 /// "transfer":"","donor":{"study":"gpt2-1","distance":2.5,"evaluations":[{"params":{…},"value":…,
 /// "standard_error":…},…]}}`; "limits" and what follows may be absent, as may "distance". Several
 /// objectives are an array: `"objective":["report","memory"]`. "default_sources"
-/// (tuner/study/default_source.h) may be absent.
+/// (tuner/study/default_source.h) and "workers" may be absent.
 nlohmann::json to_json(const StudyDefinition& definition);
 
 /// Reads and validates the JSON form.

@@ -195,6 +195,7 @@ Result<ProcessOptions> CommandRunner::process_options(const Params& params) cons
   ProcessOptions process;
   process.argv = std::move(call->argv);
   process.environment = std::move(call->environment);
+  process.environment.insert(options_.environment.begin(), options_.environment.end());
   process.working_directory = options_.working_directory;
   process.time_limit_ns = options_.time_limit_ns;
   process.memory_limit_bytes = memory_limit_bytes(options_.limits);

@@ -45,6 +45,8 @@ struct CommandOptions {
   std::size_t skip = 0;           ///< leading matches of a regex objective to drop as warm-up
   std::string working_directory;  ///< empty: that of this process
   std::optional<std::int64_t> time_limit_ns;
+  /// Added to the environment of every trial; parameters come before.
+  std::map<std::string, std::string> environment = {};
 };
 
 class CommandRunner final : public TrialRunner {

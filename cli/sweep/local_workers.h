@@ -1,0 +1,41 @@
+#pragma once
+
+// Workers of a study in threads of this process. Each has its number, from 0, in the environment
+// variable HOCKET_WORKER of its trials, so that a command can use devices or processors of its own.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/result.h"
+#include "store/store.h"
+#include "tuner/trial/cancel.h"
+
+namespace hocket {
+
+/// Returns a name for a worker in this process: "HOST:PID", with ":NUMBER" if it is one of several.
+std::string own_worker_name(std::optional<std::int64_t> number = {});
+
+class LocalWorkers {
+ public:
+  /// Starts `count` workers. The store and the clock must outlive this.
+  LocalWorkers(Store& store, const StudyRow& study, std::int64_t count, const Clock& clock);
+  /// Stops them; running trials go back.
+  ~LocalWorkers();
+  LocalWorkers(const LocalWorkers&) = delete;
+  LocalWorkers& operator=(const LocalWorkers&) = delete;
+
+  /// Returns the error with which one of them ended, if one did.
+  Result<void> check() const;
+
+ private:
+  CancelToken cancel_;
+  mutable std::mutex mutex_;
+  std::optional<Error> error_;  ///< the first; guarded by mutex_
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace hocket

@@ -1,0 +1,138 @@
+#include "cli/sweep/sweep.h"
+
+#include <cstdio>
+#include <map>
+#include <ostream>
+#include <set>
+
+#include "cli/output/reported_study.h"
+#include "cli/process/interrupt.h"
+#include "cli/sweep/local_workers.h"
+#include "tuner/archive/donor_source.h"
+#include "tuner/archive/study_job.h"
+#include "tuner/archive/study_record.h"
+#include "tuner/trial/command_runner.h"
+#include "tuner/workers/worker_crew.h"
+
+namespace hocket {
+namespace {
+
+/// The earlier study to start from; one that turns out not to fit is none.
+Result<std::optional<Donor>> find_donor(Context& context, Store& store, const OpenStudy& open,
+                                        const FinishedTrial& first) {
+  auto found = take_donor(store, open.study.id, first);
+  if (!found) {
+    if (found.error().code != ErrorCode::invalid_argument)
+      return failure(as_bad_input(found.error()));
+    context.err << "starts from no earlier study: " << found.error().message << std::endl;
+    return std::nullopt;
+  }
+  if (!*found) return std::nullopt;
+  auto& [donor, difference] = **found;
+  char distance[32];
+  std::snprintf(distance, sizeof distance, "%.1f", donor.distance.value_or(0));
+  context.err << "starts from study " << donor.study << " at distance " << distance << " ("
+              << difference << ")" << std::endl;
+  return std::move(donor);
+}
+
+/// `error` with how to go on, for a study that can be resumed.
+Error resumable(Error error, const OpenStudy& open, std::size_t kept, const SweepOptions& options) {
+  error.message += "; " + std::to_string(kept) + (kept == 1 ? " trial is" : " trials are") +
+                   " kept, go on with: hocket tune --resume --study " + open.study.name +
+                   options.store_argument;
+  return error;
+}
+
+class Sweep {
+ public:
+  Sweep(Store& store, const OpenStudy& open, const SweepOptions& options, Context& context,
+        StudyObserver& observer, const CancelToken& cancel)
+      : store_(store),
+        open_(open),
+        options_(options),
+        context_(context),
+        observer_(observer),
+        cancel_(cancel),
+        study_(study_options(open.definition)) {
+    if (!open.definition.transfer || open.definition.donor) return;
+    study_.find_donor = [this](const FinishedTrial& first) {
+      return find_donor(context_, store_, open_, first);
+    };
+  }
+
+  Result<StudyResult> run_alone() {
+    auto runner =
+        CommandRunner::make(command_options(open_.study, open_.definition), clock_, cancel_);
+    HOCKET_TRY(runner);
+    return run_study(study_, open_.history, *runner, observer_, cancel_);
+  }
+
+  Result<StudyResult> run_by_workers() {
+    context_.err << "workers join with: hocket work " << open_.study.name << options_.store_argument
+                 << std::endl;
+    const LocalWorkers local(store_, open_.study, *open_.definition.workers, clock_);
+    const auto on_look = [&](const std::vector<WorkerRow>& workers) {
+      warn_of_neighbours(workers);
+      return local.check();
+    };
+    WorkerCrew crew(store_, open_.study, clock_, cancel_, wait_unless_cancelled(cancel_), on_look);
+    return run_study(study_, open_.history, crew, observer_, cancel_);
+  }
+
+ private:
+  /// Says once of each host that several workers share it.
+  void warn_of_neighbours(const std::vector<WorkerRow>& workers) {
+    std::map<std::string, int> workers_of;
+    for (const WorkerRow& worker : workers) ++workers_of[worker.host];
+    for (const auto& [host, count] : workers_of) {
+      if (count < 2 || !warned_of_.insert(host).second) continue;
+      context_.err
+          << "note: host " << host
+          << " has several workers; trials that share processors, devices or a network "
+             "disturb one another. HOCKET_WORKER in a trial's environment is the number of "
+             "its worker on the host, by which it can choose devices of its own"
+          << std::endl;
+    }
+  }
+
+  Store& store_;
+  const OpenStudy& open_;
+  const SweepOptions& options_;
+  Context& context_;
+  StudyObserver& observer_;
+  const CancelToken& cancel_;
+  const SteadyClock clock_;
+  StudyOptions study_;
+  std::set<std::string> warned_of_;
+};
+
+}  // namespace
+
+Result<StudyResult> run_sweep(Store& store, const OpenStudy& open, const SweepOptions& options,
+                              Context& context) {
+  const auto topology = topology_of(store, open.study);
+  HOCKET_TRY(topology);
+  CancelToken cancel;
+  const InterruptGuard guard(cancel);
+  Progress progress(context.err, context.err_columns, open.definition);
+  for (const auto& trial : open.history) progress.recall(trial);
+  const bool has_workers = open.definition.workers.has_value();
+  StudyRecord record(store, open.study, *topology, has_report(open.history), has_workers);
+  ReportedStudy observer(record, progress);
+  Sweep sweep(store, open, options, context, observer, cancel);
+  const auto result = has_workers ? sweep.run_by_workers() : sweep.run_alone();
+  if (result) {
+    HOCKET_TRY(record.finish(*result));
+    return result;
+  }
+  const auto kept = open.history.size() + static_cast<std::size_t>(record.finished_trials());
+  const bool nothing_to_resume = kept == 0 && result.error().code != ErrorCode::interrupted;
+  // If the store refuses this as well, the study is later found without an owner, which is
+  // equivalent.
+  const auto stopped = record.stop(nothing_to_resume);
+  if (nothing_to_resume && stopped) return failure(result.error());
+  return failure(resumable(result.error(), open, kept, options));
+}
+
+}  // namespace hocket

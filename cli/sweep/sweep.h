@@ -1,0 +1,26 @@
+#pragma once
+
+// Runs an open study to its end: its trials one after the other in this process, or by workers
+// (tuner/workers/). One thread.
+
+#include <string>
+
+#include "cli/verbs/verb.h"
+#include "core/base/result.h"
+#include "store/store.h"
+#include "tuner/archive/open_study.h"
+#include "tuner/study/study.h"
+
+namespace hocket {
+
+struct SweepOptions {
+  /// " --store STORE" as other verbs need it, without a password; empty for the default store.
+  std::string store_argument = {};
+};
+
+/// Shows the progress, and keeps what came of the study. An error says how the study can be
+/// resumed, if it can.
+Result<StudyResult> run_sweep(Store& store, const OpenStudy& open, const SweepOptions& options,
+                              Context& context);
+
+}  // namespace hocket

@@ -1,0 +1,140 @@
+// hocket work: runs trials of a study that somebody tunes elsewhere.
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "cli/inputs/command_line.h"
+#include "cli/inputs/store_access.h"
+#include "cli/output/value_text.h"
+#include "cli/process/interrupt.h"
+#include "cli/process/own_job.h"
+#include "cli/sweep/local_workers.h"
+#include "cli/verbs/verb.h"
+#include "cli/views/result_view.h"
+#include "core/base/printable_text.h"
+#include "tuner/archive/owner.h"
+#include "tuner/trial/limit.h"
+#include "tuner/workers/worker.h"
+
+namespace hocket {
+namespace {
+
+struct WorkOptions {
+  std::string study, store;
+  std::string lease = "30s", idle = "1h";
+  bool json = false;
+};
+
+constexpr const char* kWorkFooter =
+    "Runs the study's command for trials that `hocket tune --workers N` offers, until the study\n"
+    "ends. Any number of workers may join and leave at any time, on every host that reaches the\n"
+    "store and has the command and its working directory. When a worker dies, its trial goes to\n"
+    "another. A signal that ends it gives the trial back at once, and is no error.\n"
+    "Examples:\n"
+    "  hocket work gpt2-3\n"
+    "  srun --ntasks-per-node=1 hocket work gpt2-3 --store postgresql://hocket@db/hocket\n"
+    "  mpirun -n 4 hocket work gpt2-3\n";
+
+constexpr std::size_t kWorkMessageLimitBytes = 300;
+
+/// Prints a line for each trial.
+class WorkLines final : public WorkerObserver {
+ public:
+  WorkLines(std::ostream& err, std::string unit_source)
+      : err_(err), study_(std::move(unit_source)) {}
+
+  void trial_started(const TrialRow& trial) override {
+    err_ << label(trial) << "  " << params_of(trial) << std::endl;
+  }
+
+  void trial_ended(const TrialRow& trial, const TrialOutcome& outcome, bool is_kept) override {
+    err_ << label(trial) << "  " << to_string(outcome.state);
+    if (!outcome.message.empty())
+      err_ << "  " << printable(outcome.message, kWorkMessageLimitBytes);
+    if (!is_kept) err_ << "; not kept, since the lease had ended and another worker has it";
+    err_ << std::endl;
+  }
+
+ private:
+  std::string label(const TrialRow& trial) const {
+    return study_ + " trial " + std::to_string(trial.number) +
+           (trial.phase == TrialPhase::confirm ? " (confirmation)" : "");
+  }
+
+  static std::string params_of(const TrialRow& trial) {
+    const auto params = params_from_json(trial.params);
+    return params ? params_text(*params) : trial.params.dump();
+  }
+
+  std::ostream& err_;
+  const std::string study_;
+};
+
+Result<std::int64_t> duration_option(const std::string& text, const char* name) {
+  const auto ns = parse_duration(text);
+  if (!ns) return failure(ns.error().in(name));
+  return *ns;
+}
+
+Result<int> work(const WorkOptions& options, Context& context) {
+  HOCKET_TRY(no_command(context.command, "work"));
+  const auto lease_ns = duration_option(options.lease, "--lease");
+  HOCKET_TRY(lease_ns);
+  const auto idle_ns = duration_option(options.idle, "--idle");
+  HOCKET_TRY(idle_ns);
+  const auto store = open_existing(options.store);
+  HOCKET_TRY(store);
+  const std::string number = rank_on_host();
+  // Its trials are jobs of their own, whichever launcher started this worker.
+  forget_rank();
+  CancelToken cancel;
+  const InterruptGuard guard(cancel);
+  const SteadyClock clock;
+  WorkLines lines(context.err, options.study);
+  const WorkerOptions worker{.study = options.study,
+                             .name = own_worker_name(),
+                             .host = this_host().name,
+                             .lease_ns = *lease_ns,
+                             .idle_limit_ns = *idle_ns};
+  const auto end =
+      run_worker(**store, worker, command_runners(clock, cancel, {{"HOCKET_WORKER", number}}),
+                 lines, clock, cancel, wait_unless_cancelled(cancel));
+  HOCKET_TRY(end);
+  if (options.json) {
+    context.out << json_text({{"study", options.study},
+                              {"worker", worker.name},
+                              {"trials", end->trials},
+                              {"reason", end->reason}})
+                << '\n';
+    return kDone;
+  }
+  context.out << "ran " << end->trials << (end->trials == 1 ? " trial" : " trials") << ": "
+              << end->reason << '\n';
+  return kDone;
+}
+
+}  // namespace
+
+void add_work(CLI::App& program, Action& action) {
+  auto options = std::make_shared<WorkOptions>();
+  auto* verb = program.add_subcommand("work", "run trials of a study that `hocket tune` shares");
+  verb->add_option("STUDY", options->study, "its name or number")->required();
+  verb->add_option(
+      "--store", options->store,
+      "the study's store: a file, or a URI of PostgreSQL (default: $HOCKET_STORE, else "
+      "$XDG_STATE_HOME/hocket/hocket.db)");
+  verb->add_option("--lease", options->lease,
+                   "after so long without a word from this worker its trial goes to another: 10s, "
+                   "5m")
+      ->capture_default_str();
+  verb->add_option("--idle", options->idle, "leave when no trial has come for so long")
+      ->capture_default_str();
+  verb->add_flag("--json", options->json, "print JSON");
+  verb->footer(kWorkFooter);
+  verb->callback(
+      [options, &action] { action = [options](Context& c) { return work(*options, c); }; });
+}
+
+}  // namespace hocket
