@@ -66,6 +66,12 @@ void Progress::recall(const FinishedTrial& trial) {
   if (is_complete && is_better(trial.outcome.value)) best_ = trial.outcome.value;
 }
 
+void Progress::note(const std::string& line) {
+  if (line_open_) err_ << "\r\033[K";
+  line_open_ = false;
+  err_ << line << std::endl;
+}
+
 void Progress::started(TrialPhase phase, const Params& params) {
   if (columns_ == 0) return;
   const std::int64_t done = phase == TrialPhase::search ? searched_ : confirmed_;

@@ -26,6 +26,9 @@ class Progress {
   /// Counts a trial of an earlier run without showing it.
   void recall(const FinishedTrial& trial);
 
+  /// Shows a line between the trials.
+  void note(const std::string& line);
+
   void started(TrialPhase phase, const Params& params);
 
   /// Shows `note` ("emulated link: …", or empty) beside the value.

@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <map>
-#include <ostream>
 #include <set>
 
 #include "cli/output/reported_study.h"
@@ -11,6 +10,8 @@
 #include "tuner/archive/donor_source.h"
 #include "tuner/archive/study_job.h"
 #include "tuner/archive/study_record.h"
+#include "tuner/slurm/fleet.h"
+#include "tuner/slurm/slurm_commands.h"
 #include "tuner/trial/command_runner.h"
 #include "tuner/workers/worker_crew.h"
 
@@ -18,21 +19,21 @@ namespace hocket {
 namespace {
 
 /// The earlier study to start from; one that turns out not to fit is none.
-Result<std::optional<Donor>> find_donor(Context& context, Store& store, const OpenStudy& open,
+Result<std::optional<Donor>> find_donor(Progress& progress, Store& store, const OpenStudy& open,
                                         const FinishedTrial& first) {
   auto found = take_donor(store, open.study.id, first);
   if (!found) {
     if (found.error().code != ErrorCode::invalid_argument)
       return failure(as_bad_input(found.error()));
-    context.err << "starts from no earlier study: " << found.error().message << std::endl;
+    progress.note("starts from no earlier study: " + found.error().message);
     return std::nullopt;
   }
   if (!*found) return std::nullopt;
   auto& [donor, difference] = **found;
   char distance[32];
   std::snprintf(distance, sizeof distance, "%.1f", donor.distance.value_or(0));
-  context.err << "starts from study " << donor.study << " at distance " << distance << " ("
-              << difference << ")" << std::endl;
+  progress.note("starts from study " + donor.study + " at distance " + distance + " (" +
+                difference + ")");
   return std::move(donor);
 }
 
@@ -46,18 +47,19 @@ Error resumable(Error error, const OpenStudy& open, std::size_t kept, const Swee
 
 class Sweep {
  public:
-  Sweep(Store& store, const OpenStudy& open, const SweepOptions& options, Context& context,
-        StudyObserver& observer, const CancelToken& cancel)
+  Sweep(Store& store, const OpenStudy& open, const SweepOptions& options, StudyRecord& record,
+        Progress& progress, const CancelToken& cancel)
       : store_(store),
         open_(open),
         options_(options),
-        context_(context),
-        observer_(observer),
+        record_(record),
+        progress_(progress),
+        observer_(record, progress),
         cancel_(cancel),
         study_(study_options(open.definition)) {
     if (!open.definition.transfer || open.definition.donor) return;
     study_.find_donor = [this](const FinishedTrial& first) {
-      return find_donor(context_, store_, open_, first);
+      return find_donor(progress_, store_, open_, first);
     };
   }
 
@@ -69,15 +71,25 @@ class Sweep {
   }
 
   Result<StudyResult> run_by_workers() {
-    context_.err << "workers join with: hocket work " << open_.study.name << options_.store_argument
-                 << std::endl;
-    const LocalWorkers local(store_, open_.study, *open_.definition.workers, clock_);
-    const auto on_look = [&](const std::vector<WorkerRow>& workers) {
+    progress_.note("workers join with: hocket work " + open_.study.name + options_.store_argument);
+    std::optional<LocalWorkers> local;
+    std::optional<SlurmFleet> fleet;
+    SlurmCommands slurm(clock_);
+    if (options_.slurm) {
+      fleet.emplace(slurm, *options_.slurm, clock_);
+    } else {
+      local.emplace(store_, open_.study, *open_.definition.workers, clock_);
+    }
+    const auto on_look = [&](const std::vector<WorkerRow>& workers) -> Result<void> {
       warn_of_neighbours(workers);
-      return local.check();
+      return fleet ? follow(*fleet) : local->check();
     };
     WorkerCrew crew(store_, open_.study, clock_, cancel_, wait_unless_cancelled(cancel_), on_look);
-    return run_study(study_, open_.history, crew, observer_, cancel_);
+    auto result = run_study(study_, open_.history, crew, observer_, cancel_);
+    if (!fleet) return result;
+    const auto cancelled = fleet->finish();
+    if (!cancelled) progress_.note("note: " + cancelled.error().message);
+    return result;
   }
 
  private:
@@ -87,24 +99,39 @@ class Sweep {
     for (const WorkerRow& worker : workers) ++workers_of[worker.host];
     for (const auto& [host, count] : workers_of) {
       if (count < 2 || !warned_of_.insert(host).second) continue;
-      context_.err
-          << "note: host " << host
-          << " has several workers; trials that share processors, devices or a network "
-             "disturb one another. HOCKET_WORKER in a trial's environment is the number of "
-             "its worker on the host, by which it can choose devices of its own"
-          << std::endl;
+      progress_.note(
+          "note: host " + host +
+          " has several workers; trials that share processors, devices or a network disturb one "
+          "another. HOCKET_WORKER in a trial's environment is the number of its worker on the "
+          "host, by which it can choose devices of its own");
     }
+  }
+
+  /// Looks after the workers in Slurm, and gives what those had that are gone to others.
+  Result<void> follow(SlurmFleet& fleet) {
+    if (const std::int64_t finished = record_.finished_trials(); finished > progress_seen_) {
+      progress_seen_ = finished;
+      fleet.note_progress();
+    }
+    const auto notes = fleet.tick();
+    for (const std::string& worker : fleet.take_gone())
+      HOCKET_TRY(store_.leave_worker(open_.study.id, worker, false));
+    HOCKET_TRY(notes);
+    for (const std::string& note : *notes) progress_.note(note);
+    return {};
   }
 
   Store& store_;
   const OpenStudy& open_;
   const SweepOptions& options_;
-  Context& context_;
-  StudyObserver& observer_;
+  StudyRecord& record_;
+  Progress& progress_;
+  ReportedStudy observer_;
   const CancelToken& cancel_;
   const SteadyClock clock_;
   StudyOptions study_;
   std::set<std::string> warned_of_;
+  std::int64_t progress_seen_ = 0;
 };
 
 }  // namespace
@@ -119,8 +146,7 @@ Result<StudyResult> run_sweep(Store& store, const OpenStudy& open, const SweepOp
   for (const auto& trial : open.history) progress.recall(trial);
   const bool has_workers = open.definition.workers.has_value();
   StudyRecord record(store, open.study, *topology, has_report(open.history), has_workers);
-  ReportedStudy observer(record, progress);
-  Sweep sweep(store, open, options, context, observer, cancel);
+  Sweep sweep(store, open, options, record, progress, cancel);
   const auto result = has_workers ? sweep.run_by_workers() : sweep.run_alone();
   if (result) {
     HOCKET_TRY(record.finish(*result));

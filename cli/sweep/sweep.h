@@ -1,14 +1,17 @@
 #pragma once
 
 // Runs an open study to its end: its trials one after the other in this process, or by workers
-// (tuner/workers/). One thread.
+// (tuner/workers/) in threads of it or in allocations of Slurm, and by those that join from
+// elsewhere. One thread.
 
+#include <optional>
 #include <string>
 
 #include "cli/verbs/verb.h"
 #include "core/base/result.h"
 #include "store/store.h"
 #include "tuner/archive/open_study.h"
+#include "tuner/slurm/slurm.h"
 #include "tuner/study/study.h"
 
 namespace hocket {
@@ -16,6 +19,8 @@ namespace hocket {
 struct SweepOptions {
   /// " --store STORE" as other verbs need it, without a password; empty for the default store.
   std::string store_argument = {};
+  /// The workers are tasks of Slurm, not threads of this process.
+  std::optional<SlurmSubmission> slurm = {};
 };
 
 /// Shows the progress, and keeps what came of the study. An error says how the study can be

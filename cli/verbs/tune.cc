@@ -13,6 +13,7 @@
 #include "cli/inputs/store_access.h"
 #include "cli/inputs/tuned_space.h"
 #include "cli/process/own_job.h"
+#include "cli/sweep/slurm_workers.h"
 #include "cli/sweep/sweep.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/front_view.h"
@@ -31,6 +32,7 @@
 #include "tuner/archive/study_job.h"
 #include "tuner/archive/study_result.h"
 #include "tuner/client/link/environment.h"
+#include "tuner/slurm/slurm_options.h"
 #include "tuner/space/schedule_space.h"
 
 namespace hocket {
@@ -49,6 +51,7 @@ struct TuneOptions {
   bool maximize = false, default_from_env = false, all_trials = false, full_trials = false,
        no_transfer = false;
   std::optional<std::int64_t> workers;
+  std::string slurm;
   bool resume = false, take_over = false, keep_going = false, json = false;
 };
 
@@ -74,6 +77,7 @@ constexpr const char* kTuneFooter =
     "  hocket tune --limit 'memory<=4G' -- ./job\n"
     "  hocket tune --objective report --objective memory -- ./job\n"
     "  hocket tune --workers 4 --param B=int:1..64 -- ./job {B}\n"
+    "  hocket tune --slurm '--nodes 4 --time 10:00' --workers 3 -- srun ./train\n"
     "  hocket tune --resume\n";
 
 /// Returns the objectives' texts; --maximize puts max: in front of the only one.
@@ -296,7 +300,11 @@ void announce(std::ostream& err, const OpenStudy& open) {
     err << "note: " << hidden.text << std::endl;
 }
 
-Result<int> tune(const TuneOptions& options, Context& context) {
+Result<int> tune(TuneOptions options, Context& context) {
+  if (!options.slurm.empty()) {
+    HOCKET_TRY(slurm_options(options.slurm));
+    if (!options.workers && !options.resume) options.workers = 1;
+  }
   std::unique_ptr<Store> store;
   const auto open = open_study(options, context, store);
   HOCKET_TRY(open);
@@ -305,8 +313,13 @@ Result<int> tune(const TuneOptions& options, Context& context) {
     context.err << "its search has stopped: " << open->definition.stopped << std::endl;
   // A batch script of Slurm, say, is rank 0 of its job; the command is a job of its own.
   forget_rank();
-  const auto result =
-      run_sweep(*store, *open, {.store_argument = store_argument(options)}, context);
+  SweepOptions sweep{.store_argument = store_argument(options)};
+  if (!options.slurm.empty()) {
+    auto submission = slurm_workers(options.slurm, options.store, *open, context.err);
+    HOCKET_TRY(submission);
+    sweep.slurm = std::move(*submission);
+  }
+  const auto result = run_sweep(*store, *open, sweep, context);
   HOCKET_TRY(result);
   HOCKET_TRY(show(options, context, *store, open->study.id, *result));
   if (!result->best.value) {
@@ -399,6 +412,11 @@ std::vector<CLI::Option*> add_options(CLI::App& verb, TuneOptions& options) {
                   "run so many trials at a time on this host, and let `hocket work` run further "
                   "ones elsewhere; 0: only there; also with --resume")
       ->check(CLI::Range(std::int64_t{0}, kMostWorkers));
+  verb.add_option("--slurm", options.slurm,
+                  "run the workers as tasks of a job array of Slurm, each in an allocation of its "
+                  "own, with these options of sbatch: '--nodes 4 --time 10:00' (default: one "
+                  "worker); also with --resume")
+      ->type_name("OPTIONS");
   verb.add_flag("--keep-going", options.keep_going,
                 "search on when the default fails, for a setting that works; also with --resume");
   verb.add_flag("--json", options.json, "print the result as JSON");

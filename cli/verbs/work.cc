@@ -15,6 +15,8 @@
 #include "cli/views/result_view.h"
 #include "core/base/printable_text.h"
 #include "tuner/archive/owner.h"
+#include "tuner/client/link/environment.h"
+#include "tuner/slurm/allocation.h"
 #include "tuner/trial/limit.h"
 #include "tuner/workers/worker.h"
 
@@ -86,6 +88,7 @@ Result<int> work(const WorkOptions& options, Context& context) {
   HOCKET_TRY(idle_ns);
   const auto store = open_existing(options.store);
   HOCKET_TRY(store);
+  const auto in_slurm = slurm_worker_name(process_environment);
   const std::string number = rank_on_host();
   // Its trials are jobs of their own, whichever launcher started this worker.
   forget_rank();
@@ -94,10 +97,14 @@ Result<int> work(const WorkOptions& options, Context& context) {
   const SteadyClock clock;
   WorkLines lines(context.err, options.study);
   const WorkerOptions worker{.study = options.study,
-                             .name = own_worker_name(),
+                             .name = in_slurm ? *in_slurm : own_worker_name(),
                              .host = this_host().name,
                              .lease_ns = *lease_ns,
-                             .idle_limit_ns = *idle_ns};
+                             .idle_limit_ns = *idle_ns,
+                             .time_left_ns = [&clock] {
+                               return slurm_time_left_ns(process_environment, system_unix_ns(),
+                                                         clock);
+                             }};
   const auto end =
       run_worker(**store, worker, command_runners(clock, cancel, {{"HOCKET_WORKER", number}}),
                  lines, clock, cancel, wait_unless_cancelled(cancel));

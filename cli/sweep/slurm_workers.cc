@@ -1,0 +1,43 @@
+#include "cli/sweep/slurm_workers.h"
+
+#include <filesystem>
+#include <ostream>
+
+#include "cli/inputs/store_access.h"
+#include "store/store_uri.h"
+#include "tuner/slurm/slurm_options.h"
+
+namespace hocket {
+
+Result<SlurmSubmission> slurm_workers(std::string_view options, const std::string& store,
+                                      const OpenStudy& open, std::ostream& err) {
+  auto words = slurm_options(options);
+  if (!words) return failure(words.error().in("--slurm"));
+  const std::int64_t tasks = open.definition.workers.value_or(0);
+  if (tasks < 1) {
+    return failure(ErrorCode::invalid_argument,
+                   "--slurm: how many workers? Say --workers N, at least 1");
+  }
+  auto path = store_path(store);
+  HOCKET_TRY(path);
+  if (!is_postgres_uri(*path)) {
+    std::error_code error;
+    path = std::filesystem::absolute(*path, error).string();
+    err << "note: the store is a file, so workers can run only on this host; for others it has to "
+           "be "
+           "a database of PostgreSQL (docs/CLUSTER.md)"
+        << std::endl;
+  }
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return failure(ErrorCode::unavailable, "/proc/self/exe: " + error.message());
+  return SlurmSubmission{
+      .options = std::move(*words),
+      .tasks = static_cast<int>(tasks),
+      .job_name = "hocket-" + open.study.name,
+      .command = {program.string(), "work", open.study.name},
+      .output = open.definition.working_directory + "/hocket-" + open.study.name + "-%A_%a.log",
+      .environment = {{"HOCKET_STORE", *path}}};
+}
+
+}  // namespace hocket
