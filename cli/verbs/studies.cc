@@ -1,4 +1,6 @@
-// hocket studies: lists all studies of the store, and removes some.
+// hocket studies: lists all studies of the store, follows one, and removes some.
+
+#include <poll.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -9,6 +11,8 @@
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/store_access.h"
 #include "cli/output/table.h"
+#include "cli/process/interrupt.h"
+#include "cli/verbs/follow/follow.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/result_view.h"
 #include "core/base/printable_text.h"
@@ -17,6 +21,7 @@
 #include "tuner/archive/owner.h"
 #include "tuner/archive/study_result.h"
 #include "tuner/client/link/environment.h"
+#include "tuner/trial/cancel.h"
 
 namespace hocket {
 namespace {
@@ -108,6 +113,21 @@ Result<int> show_studies(const StudiesOptions& options, Context& context) {
   }
   table.print(context.out);
   return kDone;
+}
+
+Result<int> follow(const StudiesOptions& options, const std::string& study, Context& context) {
+  constexpr int kLookMs = 500;
+  HOCKET_TRY(no_command(context.command, "studies"));
+  const auto store = open_for_reading(options.store);
+  HOCKET_TRY(store);
+  CancelToken interrupted;
+  const InterruptGuard guard(interrupted);
+  const auto wait = [&] {
+    pollfd file = {interrupted.fd(), POLLIN, 0};
+    (void)poll(&file, 1, kLookMs);
+    return !interrupted.cancelled();
+  };
+  return follow_study(**store, {study, options.json, this_host(), wait}, context);
 }
 
 struct StudyRemovalOptions {
@@ -262,14 +282,28 @@ void add_remove_studies(CLI::App& studies, const std::shared_ptr<StudiesOptions>
 
 void add_studies(CLI::App& program, Action& action) {
   auto options = std::make_shared<StudiesOptions>();
-  auto* verb = program.add_subcommand("studies", "list the studies of the store, or remove some");
+  auto followed = std::make_shared<std::string>();
+  auto* verb = program.add_subcommand(
+      "studies", "list the studies of the store, follow one as it runs, or remove some");
   add_common_options(*verb, *options);
-  verb->footer("Examples:\n  hocket studies\n  hocket studies rm gpt2-3\n");
+  auto* follow_option =
+      verb->add_option("--follow", *followed,
+                       "show the progress of a study that another process runs, by its name or "
+                       "number, until it ends; without one the newest that runs")
+          ->type_name("STUDY")
+          ->expected(0, 1);
+  verb->footer(
+      "With --json, --follow prints one JSON object a line: each trial that finishes, then the "
+      "end\n"
+      "of the study.\n"
+      "Examples:\n  hocket studies\n  hocket studies --follow\n  hocket studies rm gpt2-3\n");
   add_remove_studies(*verb, options, action);
-  verb->callback([options, verb, &action] {
+  verb->callback([options, followed, follow_option, verb, &action] {
     // CLI11 calls this after the callback of a verb below.
     if (!verb->get_subcommands().empty()) return;
     action = [options](Context& c) { return show_studies(*options, c); };
+    if (follow_option->count() == 0) return;
+    action = [options, followed](Context& c) { return follow(*options, *followed, c); };
   });
 }
 

@@ -40,7 +40,7 @@ std::vector<CompletionCase> completion_cases() {
           {"InnerVerbs", "hocket studies ", {"rm"}},
           {"Options", "hocket studies rm --fo", {"--force"}},
           {"OptionsBehindAValue", "hocket studies --store rm --js", {"--json"}},
-          {"NoVerbInAValue", "hocket studies --store rm --fo", {}},
+          {"NoVerbInAValue", "hocket studies --store rm --dr", {}},
           {"WordsOfAnOption", "hocket tune --method ", {"model", "random", "sobol", "tpe", "grid"}},
           {"WordsOfAPosition", "hocket completion ", {"bash", "zsh", "fish"}},
           {"KnobsOfASetting", "hocket simulate --set partition_", {"partition_bytes="}},

@@ -134,16 +134,15 @@ TEST_F(TuneSlurmTest, ATrialThatDiesWithItsNodeGoesToAnother) {
   cluster_->start_node(3);
 }
 
-TEST_F(TuneSlurmTest, SaysWithItsLogWhyWorkersFail) {
-  // The worker's own folder for its trials cannot be made.
-  const auto tuned = hocket_run(
-      folder_, tune({"--slurm", "--nodes 1 --export TMPDIR=/no/such"}, {"sh", "-c", kSlurmScript}));
-  EXPECT_EQ(tuned.status, 1) << tuned.err;
-  EXPECT_THAT(tuned.err, AllOf(HasSubstr("/no/such"), HasSubstr("tune --resume --study shared")));
-  EXPECT_THAT(hocket_run(folder_, tune({"--slurm", "--array 1-3"}, {"true"})).err,
-              HasSubstr("--array"));
+TEST_F(TuneSlurmTest, SaysWithTheirLogWhyWorkersFail) {
   const auto refused = hocket_run(folder_, tune({"--slurm", "--partition none"}, {"true"}));
   EXPECT_THAT(refused.err, HasSubstr("partition"));
+  EXPECT_THAT(hocket_run(folder_, tune({"--slurm", "--array 1-3"}, {"true"})).err,
+              HasSubstr("--array"));
+  const TemporaryFolder folder;
+  const auto failed = hocket_run(folder, tune({"--slurm", "--nodes 1"}, {"./no-such-program"}));
+  EXPECT_NE(failed.status, 0);
+  EXPECT_THAT(failed.err, AllOf(HasSubstr("no-such-program: "), HasSubstr(".log")));
 }
 
 TEST_F(TuneSlurmTest, CtrlCCancelsItsTasks) {
