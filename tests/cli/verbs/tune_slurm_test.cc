@@ -113,7 +113,15 @@ TEST_F(TuneSlurmTest, SurvivesThatATaskIsRequeuedInTheMiddleOfATrial) {
   Program tuning(folder_, tune({"--slurm", "--nodes 1"}, {"sh", "-c", kSlurmScript}));
   ASSERT_EQ(fifo.read_pids(1).size(), 1u);
   std::filesystem::remove(folder_.file("block"));
-  cluster_->output_of({"scontrol", "requeue", running_jobs()});
+  const std::string job = running_jobs();
+  cluster_->output_of({"scontrol", "requeue", job});
+  // Slurm lets two minutes pass before a requeued job starts again.
+  const auto is_pending = [&] {
+    return cluster_->output_of({"squeue", "--noheader", "--jobs", job, "--format=%T"}) ==
+           "PENDING\n";
+  };
+  while (!is_pending()) std::this_thread::yield();
+  cluster_->output_of({"scontrol", "update", "JobId=" + job, "StartTime=now"});
   const auto tuned = tuning.wait();
   expect_whole(tuned);
   EXPECT_THAT(tuned.err, HasSubstr("queued again"));
