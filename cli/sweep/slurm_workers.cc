@@ -9,9 +9,9 @@
 
 namespace hocket {
 
-Result<SlurmSubmission> slurm_workers(std::string_view options, const std::string& store,
-                                      const OpenStudy& open, std::ostream& err) {
-  auto words = slurm_options(options);
+Result<SlurmSubmission> slurm_workers(const OpenStudy& open, const std::string& store,
+                                      std::ostream& err) {
+  auto words = slurm_options(open.definition.slurm);
   if (!words) return failure(words.error().in("--slurm"));
   const std::int64_t tasks = open.definition.workers.value_or(0);
   if (tasks < 1) {

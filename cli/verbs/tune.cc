@@ -51,7 +51,7 @@ struct TuneOptions {
   bool maximize = false, default_from_env = false, all_trials = false, full_trials = false,
        no_transfer = false;
   std::optional<std::int64_t> workers;
-  std::string slurm;
+  std::optional<std::string> slurm;
   bool resume = false, take_over = false, keep_going = false, json = false;
 };
 
@@ -129,7 +129,9 @@ Result<StudyDefinition> make_definition(const TuneOptions& options,
                              .stop_early = !options.all_trials,
                              .end_trials_early = !options.full_trials,
                              .needs_default = !options.keep_going,
-                             .workers = options.workers};
+                             .workers = options.workers,
+                             .slurm = options.slurm.value_or("")};
+  if (!definition.slurm.empty()) definition.workers = options.workers.value_or(1);
   for (const auto& text : options.limits) {
     auto limit = parse_limit(text);
     HOCKET_TRY(limit);
@@ -166,7 +168,8 @@ Result<OpenStudy> open_study(const TuneOptions& options, const Context& context,
                                  .command = context.command.value_or(std::vector<std::string>()),
                                  .take_over = options.take_over,
                                  .keep_going = options.keep_going,
-                                 .workers = options.workers});
+                                 .workers = options.workers,
+                                 .slurm = options.slurm});
   }
   auto command = required_command(context.command, "tune");
   HOCKET_TRY(command);
@@ -300,10 +303,10 @@ void announce(std::ostream& err, const OpenStudy& open) {
     err << "note: " << hidden.text << std::endl;
 }
 
-Result<int> tune(TuneOptions options, Context& context) {
-  if (!options.slurm.empty()) {
-    HOCKET_TRY(slurm_options(options.slurm));
-    if (!options.workers && !options.resume) options.workers = 1;
+Result<int> tune(const TuneOptions& options, Context& context) {
+  if (options.slurm) {
+    const auto words = slurm_options(*options.slurm);
+    if (!words) return failure(words.error().in("--slurm"));
   }
   std::unique_ptr<Store> store;
   const auto open = open_study(options, context, store);
@@ -314,8 +317,8 @@ Result<int> tune(TuneOptions options, Context& context) {
   // A batch script of Slurm, say, is rank 0 of its job; the command is a job of its own.
   forget_rank();
   SweepOptions sweep{.store_argument = store_argument(options)};
-  if (!options.slurm.empty()) {
-    auto submission = slurm_workers(options.slurm, options.store, *open, context.err);
+  if (!open->definition.slurm.empty()) {
+    auto submission = slurm_workers(*open, options.store, context.err);
     HOCKET_TRY(submission);
     sweep.slurm = std::move(*submission);
   }
@@ -415,7 +418,7 @@ std::vector<CLI::Option*> add_options(CLI::App& verb, TuneOptions& options) {
   verb.add_option("--slurm", options.slurm,
                   "run the workers as tasks of a job array of Slurm, each in an allocation of its "
                   "own, with these options of sbatch: '--nodes 4 --time 10:00' (default: one "
-                  "worker); also with --resume")
+                  "worker); also with --resume, where '' runs them on this host again")
       ->type_name("OPTIONS");
   verb.add_flag("--keep-going", options.keep_going,
                 "search on when the default fails, for a setting that works; also with --resume");

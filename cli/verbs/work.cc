@@ -14,6 +14,8 @@
 #include "cli/verbs/verb.h"
 #include "cli/views/result_view.h"
 #include "core/base/printable_text.h"
+#include "store/open.h"
+#include "store/store_uri.h"
 #include "tuner/archive/owner.h"
 #include "tuner/client/link/environment.h"
 #include "tuner/slurm/allocation.h"
@@ -80,6 +82,23 @@ Result<std::int64_t> duration_option(const std::string& text, const char* name) 
   return *ns;
 }
 
+/// Refuses a store in a file that a process on another host uses: several hosts would destroy it.
+Result<void> check_host(const WorkOptions& options, Store& store) {
+  const auto path = store_path(options.store);
+  HOCKET_TRY(path);
+  if (is_postgres_uri(*path)) return {};
+  const auto study = store.study(options.study);
+  HOCKET_TRY(study);
+  if (study->origin != StudyOrigin::tune ||
+      owner_state(study->owner, this_host()) != OwnerState::unknown) {
+    return {};
+  }
+  return failure(ErrorCode::invalid_argument,
+                 "study " + study->name + " is run by " + study->owner +
+                     " on another host, and a store in a file is for one host; keep studies for "
+                     "several hosts in a database of PostgreSQL (docs/CLUSTER.md)");
+}
+
 Result<int> work(const WorkOptions& options, Context& context) {
   HOCKET_TRY(no_command(context.command, "work"));
   const auto lease_ns = duration_option(options.lease, "--lease");
@@ -88,6 +107,7 @@ Result<int> work(const WorkOptions& options, Context& context) {
   HOCKET_TRY(idle_ns);
   const auto store = open_existing(options.store);
   HOCKET_TRY(store);
+  HOCKET_TRY(check_host(options, **store));
   const auto in_slurm = slurm_worker_name(process_environment);
   const std::string number = rank_on_host();
   // Its trials are jobs of their own, whichever launcher started this worker.

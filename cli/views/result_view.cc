@@ -162,18 +162,28 @@ nlohmann::json to_json(const StudyView& view) {
           {"default_sources", to_json(view.default_sources)}};
 }
 
+namespace {
+
+/// Returns the state of a trial; of one that no worker has yet that it waits.
+std::string state_of(const TrialRow& trial) {
+  return trial.is_offered ? "waiting" : std::string(to_string(trial.state));
+}
+
+}  // namespace
+
 nlohmann::json trials_json(std::span<const TrialRow> trials) {
   auto list = nlohmann::json::array();
   for (const auto& trial : trials) {
     list.push_back({{"number", trial.number},
                     {"phase", to_string(trial.phase)},
-                    {"state", to_string(trial.state)},
+                    {"state", state_of(trial)},
                     {"params", trial.params},
                     {"value", number_or_null(trial.value)},
                     {"spread", number_or_null(trial.spread)},
                     {"message", trial.message},
                     {"started_at", time_text(trial.started_at_ns)},
                     {"finished_at", time_or_empty(trial.finished_at_ns)}});
+    if (!trial.worker.empty()) list.back()["worker"] = trial.worker;
     if (const auto peak_bytes = peak_memory_of(trial))
       list.back()["peak_memory_bytes"] = *peak_bytes;
     if (auto others = others_of(trial); !others.empty()) list.back()["others"] = std::move(others);
@@ -217,12 +227,14 @@ void print_trials(std::ostream& out, std::span<const TrialRow> trials, const Stu
   headings.push_back(printable(view.label, kResultViewNameLimitBytes));
   for (const Objective& other : view.others)
     headings.push_back(printable(label_of(other), kResultViewNameLimitBytes));
+  const bool has_workers =
+      std::ranges::any_of(trials, [](const TrialRow& trial) { return !trial.worker.empty(); });
+  if (has_workers) headings.emplace_back("worker");
   headings.emplace_back("message");
   Table table(std::move(headings));
   for (const auto& trial : trials) {
     std::vector<std::string> cells = {std::to_string(trial.number),
-                                      std::string(to_string(trial.phase)),
-                                      std::string(to_string(trial.state))};
+                                      std::string(to_string(trial.phase)), state_of(trial)};
     for (const auto& name : names) {
       cells.push_back(trial.params.contains(name) ? cell(trial.params.at(name)) : "");
     }
@@ -230,6 +242,7 @@ void print_trials(std::ostream& out, std::span<const TrialRow> trials, const Stu
     const auto others = others_of(trial);
     for (std::size_t i = 0; i < view.others.size(); ++i)
       cells.push_back(i < others.size() ? value_text(others[i], unit_of(view.others[i])) : "-");
+    if (has_workers) cells.push_back(printable(trial.worker, kResultViewNameLimitBytes));
     cells.push_back(printable(trial.message, kMessageLimitBytes));
     table.add(std::move(cells));
   }

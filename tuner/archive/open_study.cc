@@ -118,8 +118,10 @@ Result<OpenStudy> resume_study(Store& store, const StudyToResume& wanted) {
     if (study->state == StudyState::finished) definition->stopped.clear();
     update.definition = to_json(*definition);
   }
-  if (wanted.workers) {
-    definition->workers = wanted.workers;
+  if (wanted.workers || wanted.slurm) {
+    if (wanted.workers) definition->workers = wanted.workers;
+    if (wanted.slurm) definition->slurm = *wanted.slurm;
+    if (!definition->slurm.empty()) definition->workers = definition->workers.value_or(1);
     update.definition = to_json(*definition);
   }
   const auto taken = store.update_study(study->id, update);

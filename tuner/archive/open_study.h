@@ -40,6 +40,8 @@ struct StudyToResume {
   bool keep_going = false;
   /// Goes on with so many workers (StudyDefinition::workers); nothing: as before.
   std::optional<std::int64_t> workers = {};
+  /// With these options of Slurm (StudyDefinition::slurm); nothing: as before.
+  std::optional<std::string> slurm = {};
 };
 
 /// Refuses a study of another origin than tune, whose command came from elsewhere; one that is

@@ -120,6 +120,7 @@ void read_optional_fields(JsonReader& reader, StudyDefinition& target) {
   reader.flag("end_trials_early", target.end_trials_early, false);
   reader.flag("needs_default", target.needs_default, false);
   reader.integer("workers", target.workers, 0, kMostWorkers);
+  reader.text("slurm", target.slurm, "");
   reader.text("stopped", target.stopped, "");
   const auto read_limit = [&](const JsonValue& value) {
     value.take(parse_limit(value.text()), target.limits.emplace_back());
@@ -189,6 +190,7 @@ nlohmann::json to_json(const StudyDefinition& definition) {
   if (definition.end_trials_early) document["end_trials_early"] = true;
   if (definition.needs_default) document["needs_default"] = true;
   if (definition.workers) document["workers"] = *definition.workers;
+  if (!definition.slurm.empty()) document["slurm"] = definition.slurm;
   if (!definition.stopped.empty()) document["stopped"] = definition.stopped;
   if (definition.step) document["step"] = to_json(*definition.step);
   if (definition.transfer) document["transfer"] = *definition.transfer;

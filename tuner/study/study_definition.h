@@ -59,6 +59,9 @@ struct StudyDefinition {
   /// Number of workers that the owner starts, for a study whose trials are run by workers
   /// (tuner/workers/); nullopt if the owner runs them itself.
   std::optional<std::int64_t> workers = {};
+  /// The workers are tasks of Slurm with these options (tuner/slurm/slurm_options.h); empty if they
+  /// are not.
+  std::string slurm = {};
   /// Why the search ended before its trials, known from then on; empty while it has not.
   std::string stopped = {};
 
@@ -83,7 +86,7 @@ Result<void> validate(const StudyDefinition& definition);
 /// "transfer":"","donor":{"study":"gpt2-1","distance":2.5,"evaluations":[{"params":{…},"value":…,
 /// "standard_error":…},…]}}`; "limits" and what follows may be absent, as may "distance". Several
 /// objectives are an array: `"objective":["report","memory"]`. "default_sources"
-/// (tuner/study/default_source.h) and "workers" may be absent.
+/// (tuner/study/default_source.h), "workers" and "slurm" may be absent.
 nlohmann::json to_json(const StudyDefinition& definition);
 
 /// Reads and validates the JSON form.

@@ -121,7 +121,7 @@ TEST_F(TuneSlurmTest, SurvivesThatATaskIsRequeuedInTheMiddleOfATrial) {
            "PENDING\n";
   };
   while (!is_pending()) std::this_thread::yield();
-  cluster_->output_of({"scontrol", "update", "JobId=" + job, "StartTime=now"});
+  cluster_->output_of({"scontrol", "update", "JobId=" + job, "StartTime=now+3"});
   const auto tuned = tuning.wait();
   expect_whole(tuned);
   EXPECT_THAT(tuned.err, HasSubstr("queued again"));
@@ -162,7 +162,9 @@ TEST_F(TuneSlurmTest, CtrlCCancelsItsTasks) {
   EXPECT_EQ(tuning.wait().status, 130);
   fifo.wait_for_end();
   std::filesystem::remove(folder_.file("block"));
-  expect_whole(hocket_run(folder_, {"tune", "--resume", "--json", "--slurm", "--nodes 1"}));
+  expect_whole(hocket_run(folder_, {"tune", "--resume", "--json"}));
+  for (const TrialRow& trial : trials())
+    EXPECT_THAT(trial.worker, StartsWith("slurm-")) << "as before";
 }
 
 TEST_F(TuneSlurmTest, LaunchersInAnAllocationStartTrialsAndWorkers) {
@@ -194,6 +196,23 @@ TEST_F(TuneSlurmTest, LaunchersInAnAllocationStartTrialsAndWorkers) {
     EXPECT_EQ(ended.json().at("promoted"), true);
     EXPECT_THAT(left, HasSubstr("study shared is finished")) << launcher.front();
   }
+}
+
+TEST_F(TuneSlurmTest, TorchrunInAnAllocationStartsTheRanksOfATrial) {
+  const std::string torchrun = HOCKET_TORCH_PYTHON "/bin/torchrun";
+  if (!std::filesystem::exists(torchrun)) GTEST_SKIP() << "there is no " << torchrun;
+  folder_.write("sum.py",
+                "import os, torch, torch.distributed as dist\n"
+                "dist.init_process_group('gloo')\n"
+                "x = torch.tensor([float(os.environ['X'])])\n"
+                "dist.all_reduce(x)\n"
+                "if dist.get_rank() == 0: print(f't={x.item():.0f}')\n"
+                "dist.destroy_process_group()\n");
+  const std::string tuned = cluster_->output_of(allocated(
+      {HOCKET_PROGRAM, "tune", "--param", "X=int:1..64", "--default", "X=60", "--trials", "2",
+       "--confirm", "0", "--json", "--study", "shared", "--objective", "regex:t=([0-9]+)", "--"},
+      {torchrun, "--nproc-per-node", "2", "--master-port", "0", folder_.file("sum.py")}));
+  EXPECT_EQ(nlohmann::json::parse(tuned).at("trials")[0].at("value"), 120) << "of two ranks";
 }
 
 }  // namespace

@@ -217,6 +217,13 @@ TEST_F(WorkTest, RefusesWhatCannotBe) {
   EXPECT_THAT(finished.err, HasSubstr("hocket tune --workers N"));
 
   EXPECT_THAT(hocket_run(folder_, {"work", "none"}).err, HasSubstr("none"));
+
+  // Of a file that two hosts use at once nothing would be left.
+  const auto store = open_store(folder_.file("store.db"));
+  const StudyRow study = (*store)->study("shared").value();
+  ASSERT_TRUE((*store)->update_study(
+      study.id, {.state = StudyState::running, .owner = "7@elsewhere other-boot/1"}));
+  EXPECT_THAT(hocket_run(folder_, work_).err, HasSubstr("a store in a file is for one host"));
   EXPECT_THAT(hocket_run(folder_, {"work", "shared", "--lease", "soon"}).err, HasSubstr("--lease"));
 }
 

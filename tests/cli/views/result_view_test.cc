@@ -82,6 +82,25 @@ TEST(ResultView, ShowsTrialsWithAColumnForEachParameter) {
   EXPECT_EQ(list[0].at("value"), 5);
   EXPECT_EQ(list[1].at("value"), nullptr);
   EXPECT_EQ(list[1].at("state"), "failed");
+  EXPECT_FALSE(list[1].contains("worker"));
+}
+
+TEST(ResultView, ShowsWhichWorkerRanATrialAndWhichTrialsWaitForOne) {
+  std::vector<TrialRow> trials(2);
+  trials[0].number = 1;
+  trials[0].worker = "a:7:0";
+  trials[1].number = 2;
+  trials[1].is_offered = true;
+  for (TrialRow& trial : trials) trial.params = {{"A", 7}};
+  std::ostringstream out;
+  print_trials(out, trials, {.name = "s", .unit = Unit::none, .topology = {}, .workload = "w"});
+  EXPECT_EQ(out.str(),
+            "trial  phase   state    A  value  worker  message\n"
+            "1      search  running  7  -      a:7:0\n"
+            "2      search  waiting  7  -\n");
+  const auto list = trials_json(trials);
+  EXPECT_EQ(list[0].at("worker"), "a:7:0");
+  EXPECT_EQ(list[1].at("state"), "waiting");
 }
 
 }  // namespace

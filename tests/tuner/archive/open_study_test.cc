@@ -12,6 +12,7 @@
 namespace hocket {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 StudyDefinition small_definition() {
@@ -90,6 +91,72 @@ TEST_F(OpenStudyTest, NeverRunsAStudyThatCameFromElsewhere) {
   set("own", StudyState::interrupted, gone_owner());
   from_elsewhere(StudyOrigin::http, "newer");
   EXPECT_EQ(resume_study(*store_, {})->study.name, "own");
+}
+
+TEST_F(OpenStudyTest, AStudyOfWorkersIsResumedWithTheTrialsThatStillRun) {
+  auto definition = small_definition();
+  definition.workers = 2;
+  const auto opened = start_study(*store_, {.definition = definition,
+                                            .command = {"job"},
+                                            .name = "s",
+                                            .workload = {.name = "work"},
+                                            .topology = {}});
+  NewTrial offer{.study_id = opened->study.id, .params = {{"X", 5}}};
+  offer.is_offered = true;
+  ASSERT_TRUE(store_->start_trial(offer));
+  set("s", StudyState::interrupted, "");
+  EXPECT_EQ(resume_study(*store_, {.name = "s"})->definition.workers, 2);
+  EXPECT_EQ(store_->trials(opened->study.id, TrialDetail::summary)->size(), 1U);
+
+  set("s", StudyState::interrupted, "");
+  const auto resumed = resume_study(*store_, {.name = "s", .workers = 5});
+  EXPECT_EQ(resumed->definition.workers, 5);
+  EXPECT_EQ(study_definition_from_json(store_->study("s")->definition)->workers, 5);
+
+  set("s", StudyState::interrupted, "");
+  EXPECT_EQ(resume_study(*store_, {.name = "s", .slurm = "--nodes 4"})->definition.slurm,
+            "--nodes 4");
+}
+
+TEST_F(OpenStudyTest, AStudyOfOneProcessCanBeResumedWithWorkers) {
+  const auto opened = start(*store_, "s");
+  add_trial(opened->study.id);
+  set("s", StudyState::interrupted, "");
+  EXPECT_EQ(resume_study(*store_, {.name = "s", .slurm = "--nodes 4"})->definition.workers, 1);
+  EXPECT_TRUE(store_->trials(opened->study.id, TrialDetail::summary)->empty())
+      << "nobody runs what its process ran";
+}
+
+TEST_F(OpenStudyTest, ReadsTrialsInTheOrderInWhichTheyEndedAndWhatWasKnownOfThem) {
+  const auto study = start(*store_, "s")->study.id;
+  const auto finish = [&](std::int64_t trial, const std::string& worker) {
+    ASSERT_TRUE(store_->finish_trial(trial, {.state = TrialState::failed, .worker = worker}));
+  };
+  const auto claim = [&](const std::string& worker) {
+    NewTrial offer{.study_id = study, .params = {{"X", 5}}};
+    offer.is_offered = true;
+    const auto trial = store_->start_trial(offer)->id;
+    EXPECT_EQ((*store_->claim_trial(study, {worker, "h", 1'000'000'000}))->id, trial);
+    return trial;
+  };
+  const auto first = claim("a");
+  finish(first, "a");
+  const auto second = claim("a"), third = claim("b");
+  finish(third, "b");
+  const auto fourth = claim("b");
+  finish(second, "a");
+  finish(fourth, "b");
+  const auto history = read_history(*store_, study).value();
+  std::vector<std::int64_t> numbers, known;
+  std::string workers;
+  for (const FinishedTrial& trial : history) {
+    numbers.push_back(trial.number);
+    known.push_back(trial.known);
+    workers += trial.worker;
+  }
+  EXPECT_THAT(numbers, ElementsAre(0, 2, 1, 3));
+  EXPECT_THAT(known, ElementsAre(0, 1, 1, 2));
+  EXPECT_EQ(workers, "abab");
 }
 
 TEST_F(OpenStudyTest, ResumesWithEveryFinishedTrial) {

@@ -179,6 +179,26 @@ TEST_F(StudyRecordTest, WhoeverLostTheStudyFindsOut) {
   EXPECT_THAT(started.error().message, HasSubstr("another process"));
 }
 
+TEST_F(StudyRecordTest, LeavesTheTrialsOfWorkersToThemAndTakesWhatTheyNamed) {
+  StudyRecord record(*store_, study_, *topology_of(*store_, study_), false, true);
+  NewTrial offer{.study_id = study_.id, .params = {{"X", 1}}};
+  offer.is_offered = true;
+  ASSERT_TRUE(store_->start_trial(offer));
+  const auto trial = finished(0, 7);
+  ASSERT_TRUE(record.trial_started(0, trial.phase, trial.params));
+  EXPECT_EQ(store_->trials(study_.id, TrialDetail::summary)->size(), 1U);
+  StudyRow of_worker = stored();
+  ASSERT_TRUE(describe_study(*store_, of_worker, report()));
+  ASSERT_TRUE(record.trial_finished(trial));
+  EXPECT_EQ(record.finished_trials(), 1);
+  EXPECT_EQ(record.topology(), report().topology);
+  ASSERT_TRUE(record.stop(false));
+  EXPECT_EQ(store_->trials(study_.id, TrialDetail::summary)->size(), 1U) << "it may still run";
+  ASSERT_TRUE(record.finish(result(true)));
+  EXPECT_TRUE(
+      *store_->current_promotion(fingerprint(report().topology), fingerprint(report().workload)));
+}
+
 TEST_F(StudyRecordTest, AStoreThatFailsIsBadInput) {
   FaultyStore faulty(*store_, 2);
   auto record = this->record(faulty);

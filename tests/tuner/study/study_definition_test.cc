@@ -94,6 +94,18 @@ TEST(StudyDefinition, KeepsTheStepAndWhetherItStopsEarly) {
             std::string::npos);
 }
 
+TEST(StudyDefinition, KeepsItsWorkers) {
+  StudyDefinition definition = some_definition();
+  EXPECT_FALSE(to_json(definition).contains("workers"));
+  for (const std::int64_t workers : {std::int64_t{0}, std::int64_t{4}, kMostWorkers}) {
+    definition.workers = workers;
+    definition.slurm = workers > 0 ? "--nodes 4" : "";
+    EXPECT_EQ(study_definition_from_json(to_json(definition)).value(), definition);
+  }
+  definition.workers = kMostWorkers + 1;
+  EXPECT_THAT(validate(definition).error().message, HasSubstr("workers"));
+}
+
 TEST(StudyDefinition, KeepsSeveralObjectives) {
   StudyDefinition definition = some_definition();
   EXPECT_EQ(to_json(definition).at("objective"), "regex:t=(.)");
