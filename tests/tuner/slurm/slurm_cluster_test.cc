@@ -43,7 +43,9 @@ class SlurmClusterTest : public testing::Test {
   }
 
   void TearDown() override {
-    if (cluster_ != nullptr) cluster_->output_of({"scancel", "--user=root"});
+    if (cluster_ == nullptr) return;
+    if (HasFailure()) cluster_->print_logs();
+    cluster_->output_of({"scancel", "--user=root"});
   }
 
   SlurmSubmission submission(const std::string& script, int tasks,
@@ -251,11 +253,12 @@ TEST_F(SlurmClusterTest, ARequeuedTaskIsAnotherWorker) {
   cluster_->output_of({"scontrol", "requeue", job + "_0"});
   ASSERT_TRUE(followed.notes("and is queued again")) << followed.all << followed.error;
   EXPECT_THAT(followed.gone, ElementsAre("slurm-" + job + "_0"));
-  // By itself Slurm lets it wait two minutes.
+  // By itself Slurm lets it wait two minutes. A start within the second of the requeueing would
+  // fail: the node takes it for the run that it was told to end.
   eventually([&] { return slurm_.tasks(job)->at(0).state; },
              [](SlurmState state) { return state == SlurmState::pending; });
   followed.all.clear();
-  cluster_->output_of({"scontrol", "update", "JobId=" + job, "StartTime=now"});
+  cluster_->output_of({"scontrol", "update", "JobId=" + job, "StartTime=now+3"});
   ASSERT_TRUE(followed.notes("task " + job + "_0 runs on node n")) << followed.all;
   const std::string twice = job + " 0  BATCH\n" + job + " 0 1 BATCH\n";
   EXPECT_EQ(eventually([&] { return text_of(names); },
