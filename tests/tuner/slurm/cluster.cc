@@ -248,8 +248,7 @@ void SlurmCluster::wait_until(const std::function<bool()>& holds, const std::str
   }
 }
 
-void SlurmCluster::give_up(const std::string& why) const {
-  std::fprintf(stderr, "Slurm for tests: %s\n", why.c_str());
+void SlurmCluster::print_logs() const {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder_, error)) {
     if (entry.path().extension() != ".log") continue;
@@ -257,6 +256,11 @@ void SlurmCluster::give_up(const std::string& why) const {
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     std::fprintf(stderr, "%s:\n%s\n", entry.path().c_str(), text.c_str());
   }
+}
+
+void SlurmCluster::give_up(const std::string& why) const {
+  std::fprintf(stderr, "Slurm for tests: %s\n", why.c_str());
+  print_logs();
   std::abort();
 }
 

@@ -48,6 +48,8 @@ class SlurmCluster {
   /// half a minute.
   void stop_node(int number);
   void start_node(int number);
+  /// Prints the logs of all daemons to standard error.
+  void print_logs() const;
   /// Waits until the nodes that run have no jobs and can be given some.
   void wait_until_idle() const;
 

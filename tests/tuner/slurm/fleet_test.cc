@@ -226,6 +226,23 @@ TEST_F(FleetTest, GenerationsWithoutAFinishedTrialAreAnError) {
                                  "last, task 14_3, ran out of time (state TIMEOUT)"));
 }
 
+TEST_F(FleetTest, EveryEndOfItsOwnCountsAsOneWithoutAFinishedTrial) {
+  start_running(1);
+  for (int round = 0; round < 9; ++round) {
+    const std::string job_id = std::to_string(12 + round);
+    if (round % 3 == 0) {
+      slurm_.arrays[job_id].clear();
+    } else if (round % 3 == 1) {
+      end(job_id, 0, SlurmState::failed, "FAILED", {0, 15});
+    } else {
+      end(job_id, 0, SlurmState::completed, "COMPLETED");
+    }
+    tick();
+  }
+  end("21", 0, SlurmState::timed_out, "TIMEOUT");
+  EXPECT_THAT(error(), HasSubstr("10 workers ended one after another without a finished trial"));
+}
+
 TEST_F(FleetTest, LostNodesAndPreemptionsAreNotTheStudysFault) {
   start_running(1);
   for (int round = 0; round < 40; ++round) {

@@ -112,6 +112,22 @@ TEST_F(SlurmCommandsTest, TheNumberOfTheJobIsRead) {
   }
 }
 
+TEST_F(SlurmCommandsTest, LogsNeedAFolder) {
+  write("sbatch", "echo 12\n");
+  auto wanted = submission();
+  wanted.output = folder_.write("file", "") + "/%A.log";
+  const auto job = slurm_.submit(wanted);
+  ASSERT_FALSE(job);
+  EXPECT_THAT(job.error().message, HasSubstr("the folder of the workers' logs, " +
+                                             folder_.file("file") + ", cannot be made: "));
+  wanted.options = {"--output=" + folder_.file("users") + "/x"};
+  EXPECT_TRUE(slurm_.submit(wanted)) << "the user's is used";
+  EXPECT_TRUE(std::filesystem::is_directory(folder_.file("users")));
+  wanted.options = {"--output=" + folder_.file("%x") + "/x"};
+  EXPECT_TRUE(slurm_.submit(wanted));
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("%x"))) << "only Slurm knows its name";
+}
+
 TEST_F(SlurmCommandsTest, WhatSbatchSaysIsTheError) {
   write("sbatch", "echo 'sbatch: error: Invalid partition name specified' >&2; exit 1\n");
   const auto refused = slurm_.submit(submission());
