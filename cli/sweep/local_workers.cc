@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "tuner/archive/owner.h"
+#include "tuner/workers/waiting.h"
 #include "tuner/workers/worker.h"
 
 namespace hocket {

@@ -13,6 +13,7 @@
 #include "tuner/slurm/fleet.h"
 #include "tuner/slurm/slurm_commands.h"
 #include "tuner/trial/command_runner.h"
+#include "tuner/workers/waiting.h"
 #include "tuner/workers/worker_crew.h"
 
 namespace hocket {
@@ -114,8 +115,8 @@ class Sweep {
       fleet.note_progress();
     }
     const auto notes = fleet.tick();
-    for (const std::string& worker : fleet.take_gone())
-      HOCKET_TRY(store_.leave_worker(open_.study.id, worker, false));
+    for (const GoneWorker& worker : fleet.take_gone())
+      HOCKET_TRY(store_.leave_worker(open_.study.id, worker.name, worker.was_lost));
     HOCKET_TRY(notes);
     for (const std::string& note : *notes) progress_.note(note);
     return {};

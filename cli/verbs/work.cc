@@ -20,6 +20,7 @@
 #include "tuner/client/link/environment.h"
 #include "tuner/slurm/allocation.h"
 #include "tuner/trial/limit.h"
+#include "tuner/workers/waiting.h"
 #include "tuner/workers/worker.h"
 
 namespace hocket {

@@ -21,8 +21,8 @@ TrialOutcome outcome_of(const TrialRow& row);
 /// and its output.
 TrialResult stored_result(const TrialOutcome& outcome);
 
-/// Returns a trial of a study, which does not know what it knew. Requires one that has ended, with its measurements. An error names
-/// the trial whose parameters cannot be read.
+/// Returns a trial of a study, which does not know what it knew. Requires one that has ended, with
+/// its measurements. An error names the trial whose parameters cannot be read.
 Result<FinishedTrial> finished_trial(const TrialRow& row);
 
 /// Returns a trial of a session's past, with the times of its row. Errors as finished_trial().

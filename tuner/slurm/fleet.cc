@@ -188,7 +188,7 @@ void SlurmFleet::see(const FollowedArray& array, FollowedTask& task, const Slurm
 void SlurmFleet::see_requeued(const FollowedArray& array, FollowedTask& task,
                               const SlurmTask& now) {
   for (int run = task.seen.restarts; run < now.restarts; ++run)
-    gone_.push_back(slurm_worker_name(array.job_id, now.index, run));
+    gone_.push_back({slurm_worker_name(array.job_id, now.index, run), false});
   std::string_view cause = "was put back (preempted, its node failed, or scontrol requeue)";
   if (task.was_preempted) {
     cause = "was preempted";
@@ -224,7 +224,8 @@ void SlurmFleet::see_state(const FollowedArray& array, FollowedTask& task) {
 void SlurmFleet::see_end(const FollowedArray& array, const SlurmTask& task) {
   const std::string name = task_name(array.job_id, task.index);
   const std::string text = end_text(task);
-  gone_.push_back(slurm_worker_name(array.job_id, task.index, task.restarts));
+  const bool was_lost = has_failed(task) || task.state == SlurmState::node_failed;
+  gone_.push_back({slurm_worker_name(array.job_id, task.index, task.restarts), was_lost});
   const std::string note = "task " + name + " " + text;
   if (task.state == SlurmState::cancelled) {
     --wanted_;
@@ -337,7 +338,7 @@ Result<void> SlurmFleet::bear_silence(const Error& error) {
                                  "; run the same command again when it does, to go on");
 }
 
-std::vector<std::string> SlurmFleet::take_gone() {
+std::vector<GoneWorker> SlurmFleet::take_gone() {
   return std::exchange(gone_, {});
 }
 

@@ -33,6 +33,13 @@ struct SlurmFleetOptions {
   int max_idle_generations = 3;
 };
 
+struct GoneWorker {
+  std::string name;
+  /// It failed or its node did, which its trial may be to blame for: neither its time was up nor
+  /// did anybody want it to end.
+  bool was_lost = false;
+};
+
 class SlurmFleet {
  public:
   SlurmFleet(Slurm& slurm, SlurmSubmission submission, const Clock& clock,
@@ -49,9 +56,9 @@ class SlurmFleet {
   /// takes as long as Slurm's programs, up to half a minute while there is no controller.
   Result<std::vector<std::string>> tick();
 
-  /// Returns the names of the workers that have gone since the last call: their tasks ended or were
-  /// requeued. Their trials may be given to others.
-  std::vector<std::string> take_gone();
+  /// Returns the workers that have gone since the last call: their tasks ended or were requeued.
+  /// Their trials may be given to others.
+  std::vector<GoneWorker> take_gone();
 
   /// Says that a trial has finished, so the workers work.
   void note_progress();
@@ -103,7 +110,8 @@ class SlurmFleet {
   const SlurmFleetOptions options_;
   int wanted_;
   std::vector<FollowedArray> arrays_;
-  std::vector<std::string> gone_, notes_;
+  std::vector<GoneWorker> gone_;
+  std::vector<std::string> notes_;
   std::vector<std::string> ends_;  ///< notes of ends whose tasks are to be replaced
   std::vector<Waiting> waits_;
   bool started_ = false, finished_ = false;

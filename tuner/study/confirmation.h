@@ -2,8 +2,8 @@
 
 // The confirmation of a study's winner against the default (tuner/study/study.h): what runs next,
 // and what it has shown. Two runs form a pair only if one worker ran both, since workers differ: a
-// run whose partner another worker ran counts for nothing, and the partner opens a new pair. Pure; a
-// view of the trials so far. One thread at a time.
+// run whose partner another worker ran counts for nothing, and the partner opens a new pair. Pure;
+// a view of the trials so far. One thread at a time.
 
 #include <cstddef>
 #include <optional>

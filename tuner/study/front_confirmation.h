@@ -10,8 +10,8 @@
 // core/protocol/promotion_rule.h finds it better than the default in at least one objective. The
 // objectives share the rule's error, so that a point equal to the default is confirmed in at most 5
 // % of studies. It is decided when it is confirmed, or worse in every objective. When the default
-// failed, each point runs twice by itself and is confirmed if it completes. A round goes on where it
-// was if its worker is lost and another one takes over.
+// failed, each point runs twice by itself and is confirmed if it completes. A round goes on where
+// it was if its worker is lost and another one takes over.
 
 #include <cstddef>
 #include <functional>

@@ -40,8 +40,8 @@ Result<std::vector<SessionTrial>> searched(const std::vector<FinishedTrial>& his
     const auto place = static_cast<std::int64_t>(i);
     if (!numbers.insert(trial.number).second) return refuse("another one has its number");
     if (trial.known > place) {
-      return refuse("it was asked for after " + std::to_string(trial.known) +
-                    " trials, and only " + std::to_string(place) + " are before it");
+      return refuse("it was asked for after " + std::to_string(trial.known) + " trials, and only " +
+                    std::to_string(place) + " are before it");
     }
     if (trial.outcome.state == TrialState::running) return refuse("it has not finished");
     if (i == 0 && *params != space.defaults()) return refuse("not the default");
@@ -120,7 +120,7 @@ class Study {
   const CancelToken& cancel_;
   std::vector<FinishedTrial> trials_;  ///< those of the search first, as the session was told
   std::map<std::int64_t, RunningTrial> running_;  ///< by their numbers
-  std::string stopped_;                ///< as in StudyResult
+  std::string stopped_;                           ///< as in StudyResult
 };
 
 Result<void> Study::resume(std::vector<FinishedTrial> history,

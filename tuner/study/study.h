@@ -6,13 +6,14 @@
 //
 // The search is a StudySession (tuner/study/study_session.h). Its first trial is the default and
 // runs alone: it says what the job is, and whether it works. Then as many trials run side by side
-// as the crew has places for. The winner is the setting that is recommended in the end if its trial completed,
-// else the best that was measured. Winner and default then run again in pairs, in the order
-// default, winner, winner, default, default, …, until the rule of core/protocol/promotion_rule.h
-// has decided, and at most `confirm_pairs` times each. Confirmation runs run one at a time, so that
-// they do not disturb one another, and a pair counts only if one worker ran both of its runs. When the default failed in the search, the
-// winner runs alone, twice, and is promoted when both runs complete. A confirmation run that does
-// not complete ends the confirmation, and nothing is promoted.
+// as the crew has places for. The winner is the setting that is recommended in the end if its trial
+// completed, else the best that was measured. Winner and default then run again in pairs, in the
+// order default, winner, winner, default, default, …, until the rule of
+// core/protocol/promotion_rule.h has decided, and at most `confirm_pairs` times each. Confirmation
+// runs run one at a time, so that they do not disturb one another, and a pair counts only if one
+// worker ran both of its runs. When the default failed in the search, the winner runs alone, twice,
+// and is promoted when both runs complete. A confirmation run that does not complete ends the
+// confirmation, and nothing is promoted.
 //
 // With several objectives the search is for their Pareto front, whose points are confirmed
 // (tuner/study/front_confirmation.h). The study cannot decide between trade-offs: nothing is
@@ -39,7 +40,7 @@ struct FinishedTrial {
   std::int64_t number = 0;  ///< from 0, in the order in which trials were started
   TrialPhase phase = TrialPhase::search;
   Params params;
-  TrialOutcome outcome;  ///< complete, failed or timeout
+  TrialOutcome outcome;     ///< complete, failed or timeout
   std::string worker = {};  ///< who ran it, of a crew of several
   std::int64_t known = 0;   ///< how many trials had ended when it was asked for
 

@@ -52,8 +52,8 @@ class TrialCrew {
   /// Returns how many more trials would start at once now.
   virtual Result<std::size_t> free() = 0;
 
-  /// Starts a trial and returns its number, which is above those of all trials before. A trial whose
-  /// worker is lost stays started: another worker runs it.
+  /// Starts a trial and returns its number, which is above those of all trials before. A trial
+  /// whose worker is lost stays started: another worker runs it.
   virtual Result<std::int64_t> start(const TrialToRun& trial) = 0;
 
   /// Waits until a trial has ended, and returns it; or returns nothing, when more trials may start

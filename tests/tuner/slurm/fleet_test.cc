@@ -22,6 +22,12 @@ using ::testing::Not;
 
 constexpr std::int64_t kFleetSecondNs = 1'000'000'000;
 
+std::vector<std::string> names_of(const std::vector<GoneWorker>& workers) {
+  std::vector<std::string> names;
+  for (const GoneWorker& worker : workers) names.push_back(worker.name);
+  return names;
+}
+
 class FleetTest : public testing::Test {
  protected:
   void start(int tasks, const SlurmFleetOptions& options = {}) {
@@ -108,15 +114,15 @@ TEST_F(FleetTest, ATaskThatRunsIsNotedOnce) {
   slurm_.run("12", 0, "n[1-2]");
   EXPECT_THAT(tick(), ElementsAre("task 12_0 runs on nodes n[1-2]"));
   EXPECT_THAT(tick(), IsEmpty());
-  EXPECT_THAT(fleet_->take_gone(), IsEmpty());
+  EXPECT_THAT(names_of(fleet_->take_gone()), IsEmpty());
 }
 
 TEST_F(FleetTest, ATaskThatRunsOutOfTimeIsReplaced) {
   start_running(2);
   end("12", 0, SlurmState::timed_out, "TIMEOUT");
   EXPECT_THAT(tick(), ElementsAre("task 12_0 ran out of time; submitted another, 13_0"));
-  EXPECT_THAT(fleet_->take_gone(), ElementsAre("slurm-12_0"));
-  EXPECT_THAT(fleet_->take_gone(), IsEmpty());
+  EXPECT_THAT(names_of(fleet_->take_gone()), ElementsAre("slurm-12_0"));
+  EXPECT_THAT(names_of(fleet_->take_gone()), IsEmpty());
   ASSERT_EQ(slurm_.submissions.size(), 2U);
   EXPECT_EQ(slurm_.submissions[1].tasks, 1);
   EXPECT_EQ(slurm_.submissions[1].command, slurm_.submissions[0].command);
@@ -142,7 +148,7 @@ TEST_F(FleetTest, EachEndBeforeTheStudysIsReplaced) {
                           "another, 13_4",
                           "task 12_5 has ended, and Slurm no longer knows how; submitted another, "
                           "13_5"));
-  EXPECT_EQ(fleet_->take_gone().size(), 6U);
+  EXPECT_EQ(names_of(fleet_->take_gone()).size(), 6U);
   EXPECT_EQ(fleet_->live_tasks(), 6);
 }
 
@@ -152,7 +158,7 @@ TEST_F(FleetTest, ARequeuedTaskIsGoneAndStays) {
   MemorySlurm::set(slurm_.task("12", 0), SlurmState::completing, "COMPLETING");
   EXPECT_THAT(tick(), ElementsAre("task 12_0 was put back (preempted, its node failed, or scontrol "
                                   "requeue) and is queued again"));
-  EXPECT_THAT(fleet_->take_gone(), ElementsAre("slurm-12_0"));
+  EXPECT_THAT(names_of(fleet_->take_gone()), ElementsAre("slurm-12_0"));
   MemorySlurm::set(slurm_.task("12", 0), SlurmState::pending, "PENDING", "BeginTime");
   EXPECT_THAT(tick(), IsEmpty());
   slurm_.task("12", 0).reason = "Priority";
@@ -163,10 +169,10 @@ TEST_F(FleetTest, ARequeuedTaskIsGoneAndStays) {
   // Twice between two questions.
   slurm_.task("12", 0).restarts = 3;
   EXPECT_THAT(tick(), testing::SizeIs(2));
-  EXPECT_THAT(fleet_->take_gone(), ElementsAre("slurm-12_0.1", "slurm-12_0.2"));
+  EXPECT_THAT(names_of(fleet_->take_gone()), ElementsAre("slurm-12_0.1", "slurm-12_0.2"));
   end("12", 0, SlurmState::timed_out, "TIMEOUT");
   tick();
-  EXPECT_THAT(fleet_->take_gone(), ElementsAre("slurm-12_0.3"));
+  EXPECT_THAT(names_of(fleet_->take_gone()), ElementsAre("slurm-12_0.3"));
 }
 
 TEST_F(FleetTest, APreemptionIsKnownFromSlurmOrFromTheLog) {
@@ -254,6 +260,19 @@ TEST_F(FleetTest, LostNodesAndPreemptionsAreNotTheStudysFault) {
   EXPECT_EQ(slurm_.submissions.size(), 41U);
 }
 
+TEST_F(FleetTest, OnlyWorkersThatFailMayHaveFailedOfTheirTrials) {
+  start_running(5);
+  end("12", 0, SlurmState::timed_out, "TIMEOUT");
+  end("12", 1, SlurmState::preempted, "PREEMPTED");
+  end("12", 2, SlurmState::cancelled, "CANCELLED");
+  end("12", 3, SlurmState::node_failed, "NODE_FAIL");
+  end("12", 4, SlurmState::out_of_memory, "OUT_OF_MEMORY");
+  tick();
+  std::vector<bool> lost;
+  for (const GoneWorker& worker : fleet_->take_gone()) lost.push_back(worker.was_lost);
+  EXPECT_THAT(lost, ElementsAre(false, false, false, true, true));
+}
+
 TEST_F(FleetTest, CancelledTasksAreNotReplaced) {
   start_running(3);
   end("12", 1, SlurmState::cancelled, "CANCELLED");
@@ -263,7 +282,7 @@ TEST_F(FleetTest, CancelledTasksAreNotReplaced) {
   end("12", 2, SlurmState::cancelled, "CANCELLED");
   end("13", 0, SlurmState::cancelled, "CANCELLED");
   EXPECT_THAT(error(), HasSubstr("all workers were cancelled"));
-  EXPECT_THAT(fleet_->take_gone(),
+  EXPECT_THAT(names_of(fleet_->take_gone()),
               ElementsAre("slurm-12_1", "slurm-12_0", "slurm-12_2", "slurm-13_0"));
 }
 
@@ -365,7 +384,7 @@ TEST(FleetPropertyTest, EveryWorkerThatEndsIsGoneOnce) {
           random() % 8 == 0 ? std::optional(Error{ErrorCode::unavailable, "away"}) : std::nullopt;
       ASSERT_TRUE(fleet.tick());
       fleet.note_progress();
-      for (const std::string& name : fleet.take_gone()) gone.insert(name);
+      for (const GoneWorker& worker : fleet.take_gone()) gone.insert(worker.name);
       if (!slurm.outage) {
         ASSERT_EQ(gone, ended);
         ASSERT_EQ(fleet.live_tasks(), wanted);

@@ -115,7 +115,7 @@ class Followed {
       } else {
         error = tick.error().message;
       }
-      for (const std::string& name : fleet.take_gone()) gone.push_back(name);
+      for (const GoneWorker& worker : fleet.take_gone()) gone.push_back(worker.name);
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     return all.find(text) != std::string::npos;

@@ -149,9 +149,10 @@ TEST(Study, RefusesAHistoryOfAnotherStudy) {
     const auto result = fixture.run(changed);
     return result ? std::string("accepted") : result.error().message;
   };
-  EXPECT_EQ(problem([](auto& t) { t.erase(t.begin() + 3); }),
-            "trial 3 of the stored study: it was asked for after 4 trials, and only 3 are before it; "
-            "it belongs to another study");
+  EXPECT_EQ(
+      problem([](auto& t) { t.erase(t.begin() + 3); }),
+      "trial 3 of the stored study: it was asked for after 4 trials, and only 3 are before it; "
+      "it belongs to another study");
   EXPECT_EQ(problem([](auto& t) { t[2].params["a"] = std::int64_t{65}; }),
             "trial 2 of the stored study: parameter a: expected an integer from 1 to 64, found 65; "
             "it belongs to another study");

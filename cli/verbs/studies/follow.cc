@@ -1,4 +1,4 @@
-#include "cli/verbs/follow/follow.h"
+#include "cli/verbs/studies/follow.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

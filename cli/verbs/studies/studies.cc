@@ -12,7 +12,7 @@
 #include "cli/inputs/store_access.h"
 #include "cli/output/table.h"
 #include "cli/process/interrupt.h"
-#include "cli/verbs/follow/follow.h"
+#include "cli/verbs/studies/follow.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/result_view.h"
 #include "core/base/printable_text.h"

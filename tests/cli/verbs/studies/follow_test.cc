@@ -1,7 +1,7 @@
 // Tests `hocket studies --follow`. What the study's process does between two looks stands in a
 // script.
 
-#include "cli/verbs/follow/follow.h"
+#include "cli/verbs/studies/follow.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
