@@ -40,8 +40,8 @@ Result<std::vector<SessionTrial>> searched(const std::vector<FinishedTrial>& his
     const auto place = static_cast<std::int64_t>(i);
     if (!numbers.insert(trial.number).second) return refuse("another one has its number");
     if (trial.known > place) {
-      return refuse("it was asked for after " + std::to_string(trial.known) +
-                    " trials, and only " + std::to_string(place) + " are before it");
+      return refuse("it was asked for after " + std::to_string(trial.known) + " trials, and only " +
+                    std::to_string(place) + " are before it");
     }
     if (trial.outcome.state == TrialState::running) return refuse("it has not finished");
     if (i == 0 && *params != space.defaults()) return refuse("not the default");
@@ -111,6 +111,8 @@ class Study {
   Result<void> start(const TrialToRun& trial);
   /// Waits for a trial to end, or for a place to come free.
   Result<void> wait();
+  /// Takes the trials that have ended, without waiting.
+  Result<void> take_ended();
   Result<void> check_cancel() const;
 
   const StudyOptions& options_;
@@ -120,7 +122,7 @@ class Study {
   const CancelToken& cancel_;
   std::vector<FinishedTrial> trials_;  ///< those of the search first, as the session was told
   std::map<std::int64_t, RunningTrial> running_;  ///< by their numbers
-  std::string stopped_;                ///< as in StudyResult
+  std::string stopped_;                           ///< as in StudyResult
 };
 
 Result<void> Study::resume(std::vector<FinishedTrial> history,
@@ -176,6 +178,15 @@ Result<void> Study::wait() {
   if (trial.phase == TrialPhase::search) HOCKET_TRY(session_.tell(trial.params, trial.outcome));
   trials_.push_back(std::move(trial));
   return {};
+}
+
+Result<void> Study::take_ended() {
+  for (;;) {
+    const auto has_ended = crew_.has_ended();
+    HOCKET_TRY(has_ended);
+    if (!*has_ended) return {};
+    HOCKET_TRY(wait());
+  }
 }
 
 Result<void> Study::take_donor() {
@@ -238,6 +249,8 @@ Result<void> Study::search() {
     if (!*asks && running_.empty())
       return session_.end() == SessionEnd::rule ? stop(session_.end_reason()) : Result<void>();
     HOCKET_TRY(wait());
+    // Of trials that take equally long, all end at about the same time.
+    HOCKET_TRY(take_ended());
   }
   return {};
 }

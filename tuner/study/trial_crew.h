@@ -52,13 +52,17 @@ class TrialCrew {
   /// Returns how many more trials would start at once now.
   virtual Result<std::size_t> free() = 0;
 
-  /// Starts a trial and returns its number, which is above those of all trials before. A trial whose
-  /// worker is lost stays started: another worker runs it.
+  /// Starts a trial and returns its number, which is above those of all trials before. A trial
+  /// whose worker is lost stays started: another worker runs it.
   virtual Result<std::int64_t> start(const TrialToRun& trial) = 0;
 
   /// Waits until a trial has ended, and returns it; or returns nothing, when more trials may start
   /// than before. An error means that the study cannot go on, as TrialRunner::run() says.
   virtual Result<std::optional<EndedTrial>> wait() = 0;
+
+  /// Returns whether wait() would return an ended trial at once. Trials that end together are all
+  /// told before the study asks for more.
+  virtual Result<bool> has_ended() { return false; }
 };
 
 /// Runs one trial at a time in this thread, by a runner.
