@@ -44,6 +44,28 @@ Error resumable(Error error, const OpenStudy& open, std::size_t kept, const Swee
   return error;
 }
 
+/// Lets the workers of this process look for a trial as soon as it is offered.
+class WakingObserver final : public StudyObserver {
+ public:
+  WakingObserver(StudyObserver& observer, LocalWorkers& workers)
+      : observer_(observer), workers_(workers) {}
+
+  Result<void> trial_started(std::int64_t number, TrialPhase phase, const Params& params) override {
+    workers_.wake();
+    return observer_.trial_started(number, phase, params);
+  }
+  Result<void> trial_finished(const FinishedTrial& trial) override {
+    return observer_.trial_finished(trial);
+  }
+  Result<void> search_stopped(const std::string& reason) override {
+    return observer_.search_stopped(reason);
+  }
+
+ private:
+  StudyObserver& observer_;
+  LocalWorkers& workers_;
+};
+
 class Sweep {
  public:
   Sweep(Store& store, const OpenStudy& open, const SweepOptions& options, Context& context,
@@ -71,13 +93,16 @@ class Sweep {
   Result<StudyResult> run_by_workers() {
     context_.err << "workers join with: hocket work " << open_.study.name << options_.store_argument
                  << std::endl;
-    const LocalWorkers local(store_, open_.study, *open_.definition.workers, clock_);
+    Bell bell;
+    LocalWorkers local(store_, open_.study, *open_.definition.workers, clock_, bell);
+    WakingObserver observer(observer_, local);
     const auto on_look = [&](const std::vector<WorkerRow>& workers) {
       warn_of_neighbours(workers);
       return local.check();
     };
-    WorkerCrew crew(store_, open_.study, clock_, cancel_, wait_unless_cancelled(cancel_), on_look);
-    return run_study(study_, open_.history, crew, observer_, cancel_);
+    WorkerCrew crew(store_, open_.study, clock_, cancel_, bell.wait_unless_cancelled(cancel_),
+                    on_look);
+    return run_study(study_, open_.history, crew, observer, cancel_);
   }
 
  private:
