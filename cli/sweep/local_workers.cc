@@ -9,11 +9,16 @@
 namespace hocket {
 namespace {
 
-/// What they do is shown by the study's owner.
-class SilentWorker final : public WorkerObserver {
+/// What they do is shown by the study's owner, who is told that there is something to show.
+class RingingWorker final : public WorkerObserver {
  public:
+  explicit RingingWorker(Bell& for_owner) : for_owner_(for_owner) {}
+
   void trial_started(const TrialRow&) override {}
-  void trial_ended(const TrialRow&, const TrialOutcome&, bool) override {}
+  void trial_ended(const TrialRow&, const TrialOutcome&, bool) override { for_owner_.ring(); }
+
+ private:
+  Bell& for_owner_;
 };
 
 }  // namespace
@@ -25,16 +30,17 @@ std::string own_worker_name(std::optional<std::int64_t> number) {
 }
 
 LocalWorkers::LocalWorkers(Store& store, const StudyRow& study, std::int64_t count,
-                           const Clock& clock) {
+                           const Clock& clock, Bell& for_owner) {
   for (std::int64_t number = 0; number < count; ++number) {
-    threads_.emplace_back([this, &store, &clock, number, id = study.id] {
-      SilentWorker observer;
+    Bell& bell = bells_.emplace_back();
+    threads_.emplace_back([this, &store, &clock, &for_owner, &bell, number, id = study.id] {
+      RingingWorker observer(for_owner);
       const WorkerOptions options{
           .study = std::to_string(id), .name = own_worker_name(number), .host = this_host().name};
       const auto end =
           run_worker(store, options,
                      command_runners(clock, cancel_, {{"HOCKET_WORKER", std::to_string(number)}}),
-                     observer, clock, cancel_, wait_unless_cancelled(cancel_));
+                     observer, clock, cancel_, bell.wait_unless_cancelled(cancel_));
       if (end) return;
       std::lock_guard lock(mutex_);
       if (!error_) error_ = end.error();
@@ -45,6 +51,10 @@ LocalWorkers::LocalWorkers(Store& store, const StudyRow& study, std::int64_t cou
 LocalWorkers::~LocalWorkers() {
   cancel_.cancel();
   for (std::thread& thread : threads_) thread.join();
+}
+
+void LocalWorkers::wake() {
+  for (Bell& bell : bells_) bell.ring();
 }
 
 Result<void> LocalWorkers::check() const {

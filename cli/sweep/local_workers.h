@@ -4,6 +4,8 @@
 // variable HOCKET_WORKER of its trials, so that a command can use devices or processors of its own.
 
 #include <cstdint>
+#include <deque>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -13,6 +15,7 @@
 #include "core/base/result.h"
 #include "store/store.h"
 #include "tuner/trial/cancel.h"
+#include "tuner/workers/bell.h"
 
 namespace hocket {
 
@@ -21,12 +24,17 @@ std::string own_worker_name(std::optional<std::int64_t> number = {});
 
 class LocalWorkers {
  public:
-  /// Starts `count` workers. The store and the clock must outlive this.
-  LocalWorkers(Store& store, const StudyRow& study, std::int64_t count, const Clock& clock);
+  /// Starts `count` workers, which ring for the study's owner when a trial has ended. The store,
+  /// the clock and the bell must outlive this.
+  LocalWorkers(Store& store, const StudyRow& study, std::int64_t count, const Clock& clock,
+               Bell& for_owner);
   /// Stops them; running trials go back.
   ~LocalWorkers();
   LocalWorkers(const LocalWorkers&) = delete;
   LocalWorkers& operator=(const LocalWorkers&) = delete;
+
+  /// Lets those that wait for a trial look at once whether there is one.
+  void wake();
 
   /// Returns the error with which one of them ended, if one did.
   Result<void> check() const;
@@ -35,6 +43,7 @@ class LocalWorkers {
   CancelToken cancel_;
   mutable std::mutex mutex_;
   std::optional<Error> error_;  ///< the first; guarded by mutex_
+  std::deque<Bell> bells_;      ///< of each worker
   std::vector<std::thread> threads_;
 };
 

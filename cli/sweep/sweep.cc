@@ -46,6 +46,28 @@ Error resumable(Error error, const OpenStudy& open, std::size_t kept, const Swee
   return error;
 }
 
+/// Lets the workers of this process look for a trial as soon as it is offered.
+class WakingObserver final : public StudyObserver {
+ public:
+  WakingObserver(StudyObserver& observer, LocalWorkers& workers)
+      : observer_(observer), workers_(workers) {}
+
+  Result<void> trial_started(std::int64_t number, TrialPhase phase, const Params& params) override {
+    workers_.wake();
+    return observer_.trial_started(number, phase, params);
+  }
+  Result<void> trial_finished(const FinishedTrial& trial) override {
+    return observer_.trial_finished(trial);
+  }
+  Result<void> search_stopped(const std::string& reason) override {
+    return observer_.search_stopped(reason);
+  }
+
+ private:
+  StudyObserver& observer_;
+  LocalWorkers& workers_;
+};
+
 class Sweep {
  public:
   Sweep(Store& store, const OpenStudy& open, const SweepOptions& options, StudyRecord& record,
@@ -73,24 +95,7 @@ class Sweep {
 
   Result<StudyResult> run_by_workers() {
     progress_.note("workers join with: hocket work " + open_.study.name + options_.store_argument);
-    std::optional<LocalWorkers> local;
-    std::optional<SlurmFleet> fleet;
-    SlurmCommands slurm(clock_);
-    if (options_.slurm) {
-      fleet.emplace(slurm, *options_.slurm, clock_);
-    } else {
-      local.emplace(store_, open_.study, *open_.definition.workers, clock_);
-    }
-    const auto on_look = [&](const std::vector<WorkerRow>& workers) -> Result<void> {
-      warn_of_neighbours(workers);
-      return fleet ? follow(*fleet) : local->check();
-    };
-    WorkerCrew crew(store_, open_.study, clock_, cancel_, wait_unless_cancelled(cancel_), on_look);
-    auto result = run_study(study_, open_.history, crew, observer_, cancel_);
-    if (!fleet) return result;
-    const auto cancelled = fleet->finish();
-    if (!cancelled) progress_.note("note: " + cancelled.error().message);
-    return result;
+    return options_.slurm ? run_in_slurm(*options_.slurm) : run_in_threads();
   }
 
  private:
@@ -106,6 +111,33 @@ class Sweep {
           "another. HOCKET_WORKER in a trial's environment is the number of its worker on the "
           "host, by which it can choose devices of its own");
     }
+  }
+
+  Result<StudyResult> run_in_threads() {
+    Bell bell;
+    LocalWorkers local(store_, open_.study, *open_.definition.workers, clock_, bell);
+    WakingObserver observer(observer_, local);
+    const auto on_look = [&](const std::vector<WorkerRow>& workers) {
+      warn_of_neighbours(workers);
+      return local.check();
+    };
+    WorkerCrew crew(store_, open_.study, clock_, cancel_, bell.wait_unless_cancelled(cancel_),
+                    on_look);
+    return run_study(study_, open_.history, crew, observer, cancel_);
+  }
+
+  Result<StudyResult> run_in_slurm(const SlurmSubmission& submission) {
+    SlurmCommands slurm(clock_);
+    SlurmFleet fleet(slurm, submission, clock_);
+    const auto on_look = [&](const std::vector<WorkerRow>& workers) {
+      warn_of_neighbours(workers);
+      return follow(fleet);
+    };
+    WorkerCrew crew(store_, open_.study, clock_, cancel_, wait_unless_cancelled(cancel_), on_look);
+    auto result = run_study(study_, open_.history, crew, observer_, cancel_);
+    const auto cancelled = fleet.finish();
+    if (!cancelled) progress_.note("note: " + cancelled.error().message);
+    return result;
   }
 
   /// Looks after the workers in Slurm, and gives what those had that are gone to others.

@@ -111,6 +111,8 @@ class Study {
   Result<void> start(const TrialToRun& trial);
   /// Waits for a trial to end, or for a place to come free.
   Result<void> wait();
+  /// Takes the trials that have ended, without waiting.
+  Result<void> take_ended();
   Result<void> check_cancel() const;
 
   const StudyOptions& options_;
@@ -178,6 +180,15 @@ Result<void> Study::wait() {
   return {};
 }
 
+Result<void> Study::take_ended() {
+  for (;;) {
+    const auto has_ended = crew_.has_ended();
+    HOCKET_TRY(has_ended);
+    if (!*has_ended) return {};
+    HOCKET_TRY(wait());
+  }
+}
+
 Result<void> Study::take_donor() {
   if (!options_.find_donor) return {};
   auto donor = options_.find_donor(trials_.front());
@@ -238,6 +249,8 @@ Result<void> Study::search() {
     if (!*asks && running_.empty())
       return session_.end() == SessionEnd::rule ? stop(session_.end_reason()) : Result<void>();
     HOCKET_TRY(wait());
+    // Of trials that take equally long, all end at about the same time.
+    HOCKET_TRY(take_ended());
   }
   return {};
 }

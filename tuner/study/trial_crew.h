@@ -59,6 +59,10 @@ class TrialCrew {
   /// Waits until a trial has ended, and returns it; or returns nothing, when more trials may start
   /// than before. An error means that the study cannot go on, as TrialRunner::run() says.
   virtual Result<std::optional<EndedTrial>> wait() = 0;
+
+  /// Returns whether wait() would return an ended trial at once. Trials that end together are all
+  /// told before the study asks for more.
+  virtual Result<bool> has_ended() { return false; }
 };
 
 /// Runs one trial at a time in this thread, by a runner.

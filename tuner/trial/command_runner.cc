@@ -1,5 +1,7 @@
 #include "tuner/trial/command_runner.h"
 
+#include <poll.h>
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -21,6 +23,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kReportName = "report.json";
 constexpr const char* kIterationsName = "iterations";
+/// Within this time a batch system has signalled all processes of a job.
+constexpr int kSignalGapMs = 250;
 constexpr std::size_t kMessageLines = 5, kMessageLimitBytes = 1000;
 
 /// Returns `argument` with every {NAME} of a parameter replaced; replacements are not expanded
@@ -224,6 +228,13 @@ Result<void> CommandRunner::remove_stale_files() const {
   return {};
 }
 
+bool CommandRunner::is_about_to_end(const ProcessResult& result) const {
+  if (result.timed_out || result.ended_early || result.over_memory) return false;
+  pollfd file{cancel_->fd(), POLLIN, 0};
+  poll(&file, 1, kSignalGapMs);
+  return cancel_->cancelled();
+}
+
 Result<TrialOutcome> CommandRunner::run(const Params& params, std::span<const double> incumbent) {
   HOCKET_TRY(remove_stale_files());
   auto process = process_options(params);
@@ -247,7 +258,7 @@ Result<TrialOutcome> CommandRunner::run(const Params& params, std::span<const do
   }
   const auto result = run_process(*process, *clock_, *cancel_);
   HOCKET_TRY(result);
-  if (result->cancelled) {
+  if (result->cancelled || (!result->succeeded() && is_about_to_end(*result))) {
     return failure(ErrorCode::interrupted, "interrupted while the command ran");
   }
   TrialOutcome outcome = result->ended_early

@@ -75,6 +75,10 @@ class CommandRunner final : public TrialRunner {
   CommandRunner(CommandOptions options, const Clock& clock, const CancelToken& cancel,
                 ScratchFolder folder);
 
+  /// Returns whether this process is asked to stop, now or in a moment, as the command was: a batch
+  /// system that ends a job sends SIGTERM to all its processes, one after the other. How the
+  /// command ended then says nothing about its parameters.
+  bool is_about_to_end(const ProcessResult& result) const;
   Result<ProcessOptions> process_options(const Params& params) const;
   std::filesystem::path scratch_file(const char* name) const;
   std::filesystem::path file_of(const Objective& objective) const;

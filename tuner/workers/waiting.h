@@ -1,7 +1,8 @@
 #pragma once
 
 // How the owner and the workers of a study wait between two looks at the store. Nobody tells them
-// of changes: a file has no notifications, and a trial takes long beside the time between looks.
+// of changes, unless they are threads of one process (tuner/workers/bell.h): a file has no
+// notifications, and a trial takes long beside the time between looks.
 
 #include <algorithm>
 #include <cstdint>

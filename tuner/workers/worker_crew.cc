@@ -116,6 +116,15 @@ Result<EndedTrial> WorkerCrew::ended_trial(std::int64_t id) {
   return EndedTrial{row->number - 1, outcome_of(*row), row->worker};
 }
 
+Result<bool> WorkerCrew::has_ended() {
+  if (running_.empty()) return false;
+  const auto rows = patience_([&] { return store_.trials(study_.id, TrialDetail::summary); });
+  HOCKET_TRY(rows);
+  const auto ended = first_ended(*rows);
+  HOCKET_TRY(ended);
+  return *ended != nullptr;
+}
+
 Result<std::optional<EndedTrial>> WorkerCrew::wait() {
   const std::int64_t begin_ns = clock_.now_ns();
   for (;;) {

@@ -37,6 +37,7 @@ class WorkerCrew final : public TrialCrew {
   Result<std::size_t> free() override;
   Result<std::int64_t> start(const TrialToRun& trial) override;
   Result<std::optional<EndedTrial>> wait() override;
+  Result<bool> has_ended() override;
 
  private:
   Result<void> check_owner() const;

@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <csignal>
+#include <fstream>
+#include <thread>
+
 #include "tests/temporary_folder.h"
 
 namespace hocket {
@@ -55,6 +59,22 @@ class CommandRunnerTest : public ::testing::Test {
   std::vector<double> incumbent_;
   std::optional<std::int64_t> time_limit_ns_;
 };
+
+TEST_F(CommandRunnerTest, ACommandThatIsStoppedWithThisProcessHasNotFailed) {
+  // As Slurm does with a job: first one process gets SIGTERM, then another.
+  std::thread batch_system([&] {
+    pid_t pid = 0;
+    while (!(std::ifstream(folder_.file("pid")) >> pid)) std::this_thread::yield();
+    kill(pid, SIGTERM);
+    while (kill(pid, 0) == 0) std::this_thread::yield();
+    cancel_.cancel();
+  });
+  auto runner = shell("echo $$ >written; mv written pid; exec sleep 1000");
+  const auto result = runner.run({}, incumbent_);
+  batch_system.join();
+  ASSERT_FALSE(result) << "it counts as a trial: " << result->message;
+  EXPECT_EQ(result.error().code, ErrorCode::interrupted);
+}
 
 TEST_F(CommandRunnerTest, GivesParametersAsArgumentsAndEnvironment) {
   const Params params{

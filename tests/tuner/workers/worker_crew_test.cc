@@ -96,6 +96,26 @@ TEST_F(WorkerCrewTest, WorkersRunAWholeStudyAndTheStoreSaysWhatItsSearchKnew) {
   }
 }
 
+TEST_F(WorkerCrewTest, TrialsThatEndTogetherAreAllKnownToWhatIsAskedNext) {
+  const std::vector<std::string> workers{"a", "b", "c"};
+  auto crew = this->crew([&](std::int64_t) {
+    std::vector<std::string> busy;
+    for (const auto& [worker, trial] : has_) busy.push_back(worker);
+    for (const auto& worker : busy) finish(worker);
+    for (const auto& worker : workers) claim(worker);
+  });
+  const auto result = run(crew);
+  ASSERT_TRUE(result) << result.error().message;
+  std::int64_t together = 0;
+  for (const FinishedTrial& trial : result->trials) {
+    if (trial.phase != TrialPhase::search || trial.known < 2) continue;
+    EXPECT_EQ((trial.known - 1) % 3, 0) << trial.number;
+    ++together;
+  }
+  EXPECT_GE(together, 6);
+  EXPECT_EQ(read_history(*study_.store, study_.id()).value(), result->trials);
+}
+
 TEST_F(WorkerCrewTest, AResumedStudyTakesTrialsThatStillRun) {
   for (int stop_after = 1; stop_after <= 30; ++stop_after) {
     SCOPED_TRACE(stop_after);
