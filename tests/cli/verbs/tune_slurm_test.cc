@@ -211,7 +211,7 @@ TEST_F(TuneSlurmTest, TorchrunInAnAllocationStartsTheRanksOfATrial) {
   const std::string tuned = cluster_->output_of(allocated(
       {HOCKET_PROGRAM, "tune", "--param", "X=int:1..64", "--default", "X=60", "--trials", "2",
        "--confirm", "0", "--json", "--study", "shared", "--objective", "regex:t=([0-9]+)", "--"},
-      {torchrun, "--nproc-per-node", "2", "--master-port", "0", folder_.file("sum.py")}));
+      {torchrun, "--standalone", "--nproc-per-node", "2", folder_.file("sum.py")}));
   EXPECT_EQ(nlohmann::json::parse(tuned).at("trials")[0].at("value"), 120) << "of two ranks";
 }
 
