@@ -209,8 +209,27 @@ TEST_F(TuneSlurmTest, TorchrunInAnAllocationStartsTheRanksOfATrial) {
                 "if dist.get_rank() == 0: print(f't={x.item():.0f}')\n"
                 "dist.destroy_process_group()\n");
   const std::string tuned = cluster_->output_of(allocated(
-      {HOCKET_PROGRAM, "tune", "--param", "X=int:1..64", "--default", "X=60", "--trials", "2",
-       "--confirm", "0", "--json", "--study", "shared", "--objective", "regex:t=([0-9]+)", "--"},
+      // Nothing is promoted without a confirmation, which is status 3.
+      {"sh",
+       "-c",
+       "\"$@\" || [ $? = 3 ]",
+       "sh",
+       HOCKET_PROGRAM,
+       "tune",
+       "--param",
+       "X=int:1..64",
+       "--default",
+       "X=60",
+       "--trials",
+       "2",
+       "--confirm",
+       "0",
+       "--json",
+       "--study",
+       "shared",
+       "--objective",
+       "regex:t=([0-9]+)",
+       "--"},
       {torchrun, "--standalone", "--nproc-per-node", "2", folder_.file("sum.py")}));
   EXPECT_EQ(nlohmann::json::parse(tuned).at("trials")[0].at("value"), 120) << "of two ranks";
 }
