@@ -108,8 +108,7 @@ class Sweep {
       progress_.note(
           "note: host " + host +
           " has several workers; trials that share processors, devices or a network disturb one "
-          "another. HOCKET_WORKER in a trial's environment is the number of its worker on the "
-          "host, by which it can choose devices of its own");
+          "another (docs/CLUSTER.md says how each worker can have devices of its own)");
     }
   }
 
