@@ -13,8 +13,8 @@
 #include "cli/inputs/store_access.h"
 #include "cli/inputs/tuned_space.h"
 #include "cli/process/own_job.h"
-#include "cli/sweep/slurm_workers.h"
-#include "cli/sweep/sweep.h"
+#include "cli/study/slurm_workers.h"
+#include "cli/study/study_run.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/front_view.h"
 #include "cli/views/output_view.h"
@@ -316,13 +316,13 @@ Result<int> tune(const TuneOptions& options, Context& context) {
     context.err << "its search has stopped: " << open->definition.stopped << std::endl;
   // A batch script of Slurm, say, is rank 0 of its job; the command is a job of its own.
   forget_rank();
-  SweepOptions sweep{.store_argument = store_argument(options)};
+  StudyRunOptions run{.store_argument = store_argument(options)};
   if (!open->definition.slurm.empty()) {
     auto submission = slurm_workers(*open, options.store, context.err);
     HOCKET_TRY(submission);
-    sweep.slurm = std::move(*submission);
+    run.slurm = std::move(*submission);
   }
-  const auto result = run_sweep(*store, *open, sweep, context);
+  const auto result = run_open_study(*store, *open, run, context);
   HOCKET_TRY(result);
   HOCKET_TRY(show(options, context, *store, open->study.id, *result));
   if (!result->best.value) {

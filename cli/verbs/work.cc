@@ -10,7 +10,7 @@
 #include "cli/output/value_text.h"
 #include "cli/process/interrupt.h"
 #include "cli/process/own_job.h"
-#include "cli/sweep/local_workers.h"
+#include "cli/study/local_workers.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/result_view.h"
 #include "core/base/printable_text.h"

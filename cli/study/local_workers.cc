@@ -1,4 +1,4 @@
-#include "cli/sweep/local_workers.h"
+#include "cli/study/local_workers.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "cli/sweep/slurm_workers.h"
+#include "cli/study/slurm_workers.h"
 
 #include <filesystem>
 #include <ostream>

@@ -16,7 +16,7 @@
 
 namespace hocket {
 
-struct SweepOptions {
+struct StudyRunOptions {
   /// " --store STORE" as other verbs need it, without a password; empty for the default store.
   std::string store_argument = {};
   /// The workers are tasks of Slurm, not threads of this process.
@@ -25,7 +25,7 @@ struct SweepOptions {
 
 /// Shows the progress, and keeps what came of the study. An error says how the study can be
 /// resumed, if it can.
-Result<StudyResult> run_sweep(Store& store, const OpenStudy& open, const SweepOptions& options,
-                              Context& context);
+Result<StudyResult> run_open_study(Store& store, const OpenStudy& open,
+                                   const StudyRunOptions& options, Context& context);
 
 }  // namespace hocket

@@ -1,4 +1,4 @@
-#include "cli/sweep/sweep.h"
+#include "cli/study/study_run.h"
 
 #include <cstdio>
 #include <map>
@@ -6,7 +6,7 @@
 
 #include "cli/output/reported_study.h"
 #include "cli/process/interrupt.h"
-#include "cli/sweep/local_workers.h"
+#include "cli/study/local_workers.h"
 #include "tuner/archive/donor_source.h"
 #include "tuner/archive/study_job.h"
 #include "tuner/archive/study_record.h"
@@ -39,7 +39,8 @@ Result<std::optional<Donor>> find_donor(Progress& progress, Store& store, const 
 }
 
 /// `error` with how to go on, for a study that can be resumed.
-Error resumable(Error error, const OpenStudy& open, std::size_t kept, const SweepOptions& options) {
+Error resumable(Error error, const OpenStudy& open, std::size_t kept,
+                const StudyRunOptions& options) {
   error.message += "; " + std::to_string(kept) + (kept == 1 ? " trial is" : " trials are") +
                    " kept, go on with: hocket tune --resume --study " + open.study.name +
                    options.store_argument;
@@ -68,10 +69,10 @@ class WakingObserver final : public StudyObserver {
   LocalWorkers& workers_;
 };
 
-class Sweep {
+class StudyRun {
  public:
-  Sweep(Store& store, const OpenStudy& open, const SweepOptions& options, StudyRecord& record,
-        Progress& progress, const CancelToken& cancel)
+  StudyRun(Store& store, const OpenStudy& open, const StudyRunOptions& options, StudyRecord& record,
+           Progress& progress, const CancelToken& cancel)
       : store_(store),
         open_(open),
         options_(options),
@@ -155,7 +156,7 @@ class Sweep {
 
   Store& store_;
   const OpenStudy& open_;
-  const SweepOptions& options_;
+  const StudyRunOptions& options_;
   StudyRecord& record_;
   Progress& progress_;
   ReportedStudy observer_;
@@ -168,8 +169,8 @@ class Sweep {
 
 }  // namespace
 
-Result<StudyResult> run_sweep(Store& store, const OpenStudy& open, const SweepOptions& options,
-                              Context& context) {
+Result<StudyResult> run_open_study(Store& store, const OpenStudy& open,
+                                   const StudyRunOptions& options, Context& context) {
   const auto topology = topology_of(store, open.study);
   HOCKET_TRY(topology);
   CancelToken cancel;
@@ -178,8 +179,8 @@ Result<StudyResult> run_sweep(Store& store, const OpenStudy& open, const SweepOp
   for (const auto& trial : open.history) progress.recall(trial);
   const bool has_workers = open.definition.workers.has_value();
   StudyRecord record(store, open.study, *topology, has_report(open.history), has_workers);
-  Sweep sweep(store, open, options, record, progress, cancel);
-  const auto result = has_workers ? sweep.run_by_workers() : sweep.run_alone();
+  StudyRun run(store, open, options, record, progress, cancel);
+  const auto result = has_workers ? run.run_by_workers() : run.run_alone();
   if (result) {
     HOCKET_TRY(record.finish(*result));
     return result;
