@@ -147,8 +147,9 @@ class StudyRun {
       fleet.note_progress();
     }
     const auto notes = fleet.tick();
+    // If the store refuses it, their trials go to others when their leases end.
     for (const GoneWorker& worker : fleet.take_gone())
-      HOCKET_TRY(store_.leave_worker(open_.study.id, worker.name, worker.was_lost));
+      static_cast<void>(store_.leave_worker(open_.study.id, worker.name, worker.was_lost));
     HOCKET_TRY(notes);
     for (const std::string& note : *notes) progress_.note(note);
     return {};

@@ -65,11 +65,15 @@ Result<std::size_t> WorkerCrew::free() {
 }
 
 Result<std::int64_t> WorkerCrew::start(const TrialToRun& trial) {
-  const auto row = store_.start_trial({.study_id = study_.id,
-                                       .phase = trial.phase,
-                                       .params = to_json(trial.params),
-                                       .worker = trial.worker,
-                                       .is_offered = true});
+  // If the store loses the connection while it commits, the trial may be offered twice, which costs
+  // one run of it.
+  const auto row = patience_([&] {
+    return store_.start_trial({.study_id = study_.id,
+                               .phase = trial.phase,
+                               .params = to_json(trial.params),
+                               .worker = trial.worker,
+                               .is_offered = true});
+  });
   if (!row) return failure(as_bad_input(row.error()));
   running_[row->id] = row->number - 1;
   if (places_ > 0) --places_;
