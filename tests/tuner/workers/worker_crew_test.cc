@@ -142,6 +142,7 @@ TEST_F(WorkerCrewTest, AResumedStudyTakesTrialsThatStillRun) {
     }
     EXPECT_EQ(searched.size(), 12u);
     const auto after = study_.trials();
+    EXPECT_EQ(after.size(), result->trials.size()) << "a trial was run that nobody waited for";
     for (const TrialRow& row : before) {
       const auto same = std::ranges::find(after, row.id, &TrialRow::id);
       ASSERT_NE(same, after.end());
