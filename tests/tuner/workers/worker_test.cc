@@ -65,6 +65,10 @@ class WorkerTest : public ::testing::Test {
     });
   }
   Result<WorkerEnd> work() { return work(*study_.store); }
+  std::string refusal() {
+    const auto end = work();
+    return end ? "accepted" : end.error().message;
+  }
 
   SharedStudy study_;
   WorkerOptions options_{.study = "shared", .name = "w", .host = "h"};
@@ -242,16 +246,16 @@ TEST_F(WorkerTest, RefusesStudiesThatAreNotForWorkersOrHaveEnded) {
   from_http.origin = StudyOrigin::http;
   ASSERT_TRUE(study_.store->create_study(from_http));
   options_.study = "http";
-  EXPECT_THAT(work().error().message, HasSubstr("its workers ask the daemon"));
+  EXPECT_THAT(refusal(), HasSubstr("its workers ask the daemon"));
 
   options_.study = "shared";
   study_.end();
-  EXPECT_EQ(work().error().message, "study shared is finished");
+  EXPECT_EQ(refusal(), "study shared is finished");
 
   study_.end(StudyState::running);
   study_.definition.workers.reset();
   ASSERT_TRUE(study_.store->update_study(study_.id(), {.definition = to_json(study_.definition)}));
-  EXPECT_THAT(work().error().message, HasSubstr("hocket tune --workers N"));
+  EXPECT_THAT(refusal(), HasSubstr("hocket tune --workers N"));
   EXPECT_TRUE(lines_.lines.empty());
 }
 
