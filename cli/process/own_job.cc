@@ -9,8 +9,8 @@
 namespace hocket {
 namespace {
 
-/// Of Open MPI, MPICH and Intel MPI (PMI, Hydra), PMIx, torchrun; settings of Open MPI that users
-/// make, OMPI_MCA_*, stay, but for those of its runtime.
+/// The beginnings of variables that Open MPI, MPICH and Intel MPI (PMI, Hydra), PMIx and torchrun
+/// set for a rank. OMPI_MCA_* has the settings of Open MPI's users; only its runtime's are listed.
 constexpr std::string_view kRankPrefixes[] = {"OMPI_COMM_WORLD_",
                                               "OMPI_UNIVERSE_",
                                               "OMPI_APP_CTX_",
@@ -36,7 +36,7 @@ constexpr std::string_view kRankNames[] = {
     "GROUP_RANK", "GROUP_WORLD_SIZE", "ROLE_RANK",    "ROLE_WORLD_SIZE",
     "ROLE_NAME",  "SLURM_PROCID",     "SLURM_LOCALID"};
 
-/// Of a step, and of an allocation at the same time: only a step's must go.
+/// Slurm sets these for an allocation and for each of its steps. An allocation's stay.
 constexpr std::string_view kStepNames[] = {"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_TASKS_PER_NODE",
                                            "SLURM_NTASKS_PER_NODE"};
 

@@ -9,7 +9,7 @@
 namespace hocket {
 namespace {
 
-/// What they do is shown by the study's owner, who is told that there is something to show.
+/// Tells the study's owner, which shows the progress, when a trial has ended.
 class RingingWorker final : public WorkerObserver {
  public:
   explicit RingingWorker(Bell& for_owner) : for_owner_(for_owner) {}

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is submitted to Slurm for the workers of a study.
+// Makes the job array that runs the workers of a study under Slurm.
 
 #include <iosfwd>
 #include <string>

@@ -317,7 +317,7 @@ Result<void> SlurmFleet::replace() {
                      (is_replaced ? "; submitted another, " + task_name(job_id, replaced) : ""));
     replaced += is_replaced ? 1 : 0;
   }
-  // Those of ends that were noted when Slurm took no submission.
+  // Ended tasks that could not be replaced then, because Slurm took no submission.
   if (replaced < missing)
     notes_.push_back("submitted " + std::to_string(missing - replaced) + " more in job " + job_id);
   return {};

@@ -48,7 +48,7 @@ enum class SlurmState {
 /// Returns whether a task in this state never runs again.
 bool has_ended(SlurmState state);
 
-/// How a task's batch script ended.
+/// Exit status and signal of a task's batch script.
 struct SlurmExit {
   int status = 0;  ///< meaningful if signal is 0
   int signal = 0;

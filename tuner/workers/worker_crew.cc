@@ -57,10 +57,14 @@ Result<std::vector<WorkerRow>> WorkerCrew::look() const {
   return workers;
 }
 
+std::size_t WorkerCrew::places_of(const std::vector<WorkerRow>& workers) const {
+  return workers.size() > running_.size() ? workers.size() - running_.size() : 0;
+}
+
 Result<std::size_t> WorkerCrew::free() {
   const auto workers = look();
   HOCKET_TRY(workers);
-  places_ = workers->size() > running_.size() ? workers->size() - running_.size() : 0;
+  places_ = places_of(*workers);
   return places_;
 }
 
@@ -145,8 +149,7 @@ Result<std::optional<EndedTrial>> WorkerCrew::wait() {
       return std::optional(std::move(*trial));
     }
     HOCKET_TRY(give_up_lost(*rows));
-    const std::size_t places =
-        workers->size() > running_.size() ? workers->size() - running_.size() : 0;
+    const std::size_t places = places_of(*workers);
     const bool has_more = places > places_;
     places_ = places;
     if (has_more) return std::nullopt;

@@ -43,6 +43,8 @@ class WorkerCrew final : public TrialCrew {
   Result<void> check_owner() const;
   /// Returns the workers that are there, after trials of those that are not were offered again.
   Result<std::vector<WorkerRow>> look() const;
+  /// Returns how many of `workers` have no trial.
+  std::size_t places_of(const std::vector<WorkerRow>& workers) const;
   /// Returns the trial among `rows` that ended first of those that this crew waits for.
   Result<const TrialRow*> first_ended(const std::vector<TrialRow>& rows) const;
   Result<void> give_up_lost(const std::vector<TrialRow>& rows) const;

@@ -20,10 +20,6 @@
 namespace hocket {
 namespace {
 
-bool is_orphan(const StudyRow& study, const HostView& host) {
-  return study.state == StudyState::running && owner_state(study.owner, host) == OwnerState::gone;
-}
-
 Result<StudyRow> study_to_follow(Store& store, const Following& following) {
   if (!following.study.empty()) return store.study(following.study);
   auto studies = store.studies();
@@ -44,7 +40,7 @@ Error interrupted_error(const StudyRow& study) {
   return {ErrorCode::unavailable, std::move(message)};
 }
 
-/// What has been shown of a study.
+/// Shows a study, and remembers which of its trials were shown.
 class FollowedStudy {
  public:
   FollowedStudy(Store& store, const Following& following, Context& context, StudyRow study)
@@ -163,6 +159,10 @@ class FollowedStudy {
 };
 
 }  // namespace
+
+bool is_orphan(const StudyRow& study, const HostView& host) {
+  return study.state == StudyState::running && owner_state(study.owner, host) == OwnerState::gone;
+}
 
 Result<int> follow_study(Store& store, const Following& following, Context& context) {
   // Counted first, so that a change during the first look is seen at the second.

@@ -21,6 +21,9 @@ struct Following {
   std::function<bool()> wait;
 };
 
+/// Says whether a study counts as running although its process on this host is gone.
+bool is_orphan(const StudyRow& study, const HostView& host);
+
 /// Counts the trials that have finished and shows each that finishes from now on, until the study
 /// ends. Returns kDone once it has finished, kInterrupted when the user asked to stop. Returns
 /// not_found if the study is unknown or none runs, unavailable if nobody runs it any more.

@@ -55,9 +55,7 @@ Result<std::vector<StudyLine>> read_lines(Store& store) {
 
 /// Returns the state; a running study whose process is gone is shown as interrupted.
 std::string state_text(const StudyRow& study, const HostView& host) {
-  const bool is_orphan =
-      study.state == StudyState::running && owner_state(study.owner, host) == OwnerState::gone;
-  return std::string(to_string(is_orphan ? StudyState::interrupted : study.state));
+  return std::string(to_string(is_orphan(study, host) ? StudyState::interrupted : study.state));
 }
 
 /// Returns for example "19.8 % better", "19.8 % better than assumed" (where the default is) or

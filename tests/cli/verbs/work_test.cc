@@ -218,7 +218,7 @@ TEST_F(WorkTest, RefusesWhatCannotBe) {
 
   EXPECT_THAT(hocket_run(folder_, {"work", "none"}).err, HasSubstr("none"));
 
-  // Of a file that two hosts use at once nothing would be left.
+  // Two hosts that use one file at once would destroy it.
   const auto store = open_store(folder_.file("store.db"));
   const StudyRow study = (*store)->study("shared").value();
   ASSERT_TRUE((*store)->update_study(

@@ -30,8 +30,8 @@ TEST(TaskLogTest, PatternsAreReplacedAsSbatchDoes) {
 }
 
 TEST(TaskLogTest, TheUsersOptionsWin) {
-  EXPECT_EQ(path_of("/logs/%A", {"-o", "%x_%a", "--job-name=mine", "-D", "/work"}), "/work/mine_3");
-  EXPECT_EQ(path_of("/logs/%A", {"--chdir=/work"}), "/logs/12") << "an absolute path stays";
+  EXPECT_EQ(path_of("/logs/%A", {"-o", "%x_%a", "--job-name=mine", "-D", "/jobs"}), "/jobs/mine_3");
+  EXPECT_EQ(path_of("/logs/%A", {"--chdir=/jobs"}), "/logs/12") << "an absolute path stays";
 }
 
 TEST(TaskLogTest, TheEndOfALogIsRead) {
