@@ -77,6 +77,17 @@ TEST(Progress, CountsNoMoreTrialsThanTheSpaceHasPoints) {
   EXPECT_THAT(err.str(), HasSubstr("trial 1/3 "));
 }
 
+TEST(Progress, ANoteTakesThePlaceOfTheLineOnATerminal) {
+  std::ostringstream err;
+  {
+    Progress progress(err, 80, progress_definition("X=int:1..9"));
+    progress.started(TrialPhase::search, {});
+    progress.note("task 5_0 runs on node n1");
+  }
+  EXPECT_THAT(err.str(), HasSubstr("\r\033[Ktask 5_0 runs on node n1\n"));
+  EXPECT_TRUE(err.str().ends_with("n1\n")) << "no line is left to end";
+}
+
 TEST(Progress, GoesOnAfterWhatItRecalls) {
   std::ostringstream err;
   Progress progress(err, 0, progress_definition("X=int:1..9"));
