@@ -43,6 +43,8 @@ TEST(LibraryRules, KeepsLibrariesWithTheirOwners) {
                              "prometheus/counter.h", "systemd/sd-daemon.h"}) {
     EXPECT_THAT(library("tuner/daemon/api/routes.cc", header), ElementsAre(HasSubstr("alone")));
   }
+  EXPECT_THAT(library("core/plan/plan.cc", "ranges"),
+              ElementsAre(HasSubstr("not all of the compilers")));
 }
 
 TEST(LibraryRules, HoldInThisTree) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <ranges>
 #include <set>
 #include <span>
 #include <utility>
@@ -203,9 +202,10 @@ Result<void> Study::stop(std::string reason) {
 }
 
 bool Study::is_search_over() const {
-  const auto is_confirmation = [](const auto& trial) { return trial.phase == TrialPhase::confirm; };
-  return !stopped_.empty() || (!trials_.empty() && is_confirmation(trials_.back())) ||
-         std::ranges::any_of(running_ | std::views::values, is_confirmation);
+  const auto confirms = [](const auto& trial) { return trial.phase == TrialPhase::confirm; };
+  return !stopped_.empty() || (!trials_.empty() && confirms(trials_.back())) ||
+         std::any_of(running_.begin(), running_.end(),
+                     [&](const auto& entry) { return confirms(entry.second); });
 }
 
 Result<bool> Study::go_on_from_default() {
