@@ -98,6 +98,10 @@ Result<ProfileFolder> create_named_profile_folder(Store& store, const std::strin
   });
 }
 
+std::string served_traces_folder(const std::string& state_folder) {
+  return state_folder + "/served-traces";
+}
+
 std::string trace_file_path(const std::string& folder, std::int64_t rank) {
   return fs::path(folder) /
          (std::string(kTracePrefix) + std::to_string(rank) + std::string(kTraceSuffix));

@@ -297,8 +297,10 @@ inline constexpr std::int64_t kMostPrunedAuditEntries = 10'000;
 /// One rank of a profile.
 struct ProfileRank {
   std::int64_t rank = 0;
-  std::string host = {};        ///< UTF-8
-  std::string trace_path = {};  ///< absolute path; empty if the trace is missing
+  std::string host = {};  ///< UTF-8
+  /// Absolute path, or the URL of a trace that a daemon serves (store/trace_url.h); empty if the
+  /// trace is missing.
+  std::string trace_path = {};
   std::int64_t records = 0, dropped = 0, quarantined = 0;
   nlohmann::json clock_fit = nlohmann::json::object();  ///< to_json(ClockFit)
 

@@ -30,14 +30,15 @@ constexpr std::array kRules = {
     KindRule{"traces", S_IFDIR, kWriteByAll, "a job that is profiled makes it", false, true},
     KindRule{"state folder", S_IFDIR, kWriteByAll, "made with the first file in it"},
     KindRule{"token", S_IFREG, kAnyByOthers, "`hocket serve` makes it", true},
+    KindRule{"served traces", S_IFDIR, kAnyByOthers, "`hocket serve --serve-traces` makes it"},
     KindRule{"cache folder", S_IFDIR, kWriteByAll, "a job that asks a daemon makes it"},
     KindRule{"last good", S_IFREG, kWriteByAll, "a job that asks a daemon makes it"},
     KindRule{"scratch", S_IFDIR, kAnyByOthers, "made by `hocket tune` and `hocket run`"},
 };
 
-constexpr std::array kKinds = {OwnKind::store,  OwnKind::traces,       OwnKind::state_folder,
-                               OwnKind::token,  OwnKind::cache_folder, OwnKind::last_good,
-                               OwnKind::scratch};
+constexpr std::array kKinds = {OwnKind::store,     OwnKind::traces,        OwnKind::state_folder,
+                               OwnKind::token,     OwnKind::served_traces, OwnKind::cache_folder,
+                               OwnKind::last_good, OwnKind::scratch};
 static_assert(kKinds.size() == kRules.size());
 
 const KindRule& rule_of(OwnKind kind) {

@@ -19,6 +19,7 @@ enum class OwnKind {
   traces,  ///< the folder of one profile
   state_folder,
   token,
+  served_traces,  ///< the folder of the traces that a daemon serves
   cache_folder,
   last_good,
   scratch,  ///< a process's folder for temporary files
@@ -45,7 +46,7 @@ bool is_wrong(OwnState state);
 struct OwnFile {
   OwnKind kind = OwnKind::store;
   std::string path;
-  std::int64_t bytes = 0;  ///< with all that is in it, for a folder of traces or of scratch
+  std::int64_t bytes = 0;  ///< with all that is in it, for folders of traces and of scratch
   OwnState state = OwnState::ok;
   std::string advice = {};  ///< what to do, or what it waits for; empty if nothing
 

@@ -16,6 +16,7 @@
 #include "store/open.h"
 #include "store/profile_folder.h"
 #include "store/store_uri.h"
+#include "store/trace_url.h"
 #include "tuner/client/start/last_good.h"
 
 namespace hocket {
@@ -167,8 +168,10 @@ class FileSearch {
   void look_for_missing_traces() {
     for (const ProfileRow& profile : *profiles_) {
       for (const ProfileRank& rank : profile.ranks) {
-        if (rank.trace_path.empty() || status_of(rank.trace_path, Symlinks::followed).mode)
+        if (rank.trace_path.empty() || parse_trace_url(rank.trace_path) ||
+            status_of(rank.trace_path, Symlinks::followed).mode) {
           continue;
+        }
         found_.push_back({OwnKind::traces, rank.trace_path, 0, OwnState::missing,
                           "of profile " + profile.name + "; hocket profiles rm " + profile.name});
       }
@@ -180,6 +183,9 @@ class FileSearch {
     found_.push_back(judge(OwnKind::state_folder, folder, Symlinks::followed));
     for (const auto& path : entries_of(folder)) look_at_token(path);
     add_if_none(OwnKind::token, folder + "/daemon-PORT.token");
+    OwnFile traces = judge(OwnKind::served_traces, served_traces_folder(folder), Symlinks::kept);
+    if (traces.state != OwnState::missing) traces.bytes = content_of(traces.path).bytes;
+    found_.push_back(std::move(traces));
   }
 
   void look_at_cache_folder() {

@@ -17,6 +17,9 @@
 #include "core/protocol/daemon_token.h"
 #include "core/protocol/host_port.h"
 #include "core/protocol/state_folder.h"
+#include "store/profile_folder.h"
+#include "store/store_uri.h"
+#include "tuner/client/link/daemon_access.h"
 #include "tuner/client/link/environment.h"
 #include "tuner/daemon/api/own_token.h"
 #include "tuner/daemon/daemon.h"
@@ -29,6 +32,7 @@ namespace {
 struct ServeOptions {
   std::string listen = "127.0.0.1:7077";
   std::string store, token_file, certificate, key, body_limit = "1MiB", log_level = "info";
+  std::string traces_url;
   std::vector<std::string> names;
   bool insecure = false, json_log = false, no_tokens = false, open = false;
   double rate_limit = 0;
@@ -81,6 +85,26 @@ Result<void> choose_tokens(const ServeOptions& options, DaemonOptions& daemon) {
   return {};
 }
 
+/// Returns which traces the daemon serves at `url`; none if that is empty.
+Result<ServedTracesOptions> served_traces(const std::string& url, const std::string& store) {
+  if (url.empty()) return ServedTracesOptions();
+  const auto address = parse_daemon_address(url);
+  if (!address) return failure(address.error().in("--serve-traces"));
+  if (!is_postgres_uri(store)) {
+    return failure(ErrorCode::invalid_argument,
+                   "--serve-traces: the store is a file, so traces are beside it and only this "
+                   "host reads them; it is for a store on PostgreSQL");
+  }
+  const auto folder = own_token_folder();
+  if (folder.empty()) {
+    return failure(ErrorCode::invalid_argument,
+                   "--serve-traces: no place for them: neither XDG_STATE_HOME nor HOME is set");
+  }
+  return ServedTracesOptions{.folder = served_traces_folder(folder),
+                             .url = to_string(*address),
+                             .store = shown_store(store)};
+}
+
 Result<DaemonOptions> daemon_options(const ServeOptions& options) {
   DaemonOptions daemon;
   const auto level = parse_log_level(options.log_level);
@@ -104,7 +128,15 @@ Result<DaemonOptions> daemon_options(const ServeOptions& options) {
   HOCKET_TRY(retention);
   daemon.retention = *retention;
   HOCKET_TRY(choose_tokens(options, daemon));
-  auto names = HostNames::parse(options.names);
+  auto path = store_path(options.store);
+  HOCKET_TRY(path);
+  auto traces = served_traces(options.traces_url, *path);
+  HOCKET_TRY(traces);
+  daemon.traces = std::move(*traces);
+  daemon.store_path = std::move(*path);
+  std::vector<std::string> hosts = options.names;
+  if (const auto reached = parse_daemon_address(daemon.traces.url)) hosts.push_back(reached->host);
+  auto names = HostNames::parse(hosts);
   if (!names) return failure(names.error().in("--name"));
   daemon.server.names = std::move(*names);
   auto inherited = inherited_listeners();
@@ -117,11 +149,8 @@ Result<int> serve(const ServeOptions& options, Context& context) {
   HOCKET_TRY(no_command(context.command, "serve"));
   auto assembled = daemon_options(options);
   HOCKET_TRY(assembled);
-  auto path = store_path(options.store);
-  HOCKET_TRY(path);
   const auto store = open_for_writing(options.store);
   HOCKET_TRY(store);
-  assembled->store_path = std::move(*path);
   raise_file_limit();
   const SteadyClock clock;
   const bool tls = assembled->server.tls.has_value();
@@ -212,6 +241,10 @@ void add_serve(CLI::App& program, Action& action) {
   verb->add_option("--log-level", options->log_level, "debug, info, warning or error")
       ->type_name("debug|info|warning|error")
       ->capture_default_str();
+  verb->add_option("--serve-traces", options->traces_url,
+                   "take the traces of jobs whose hosts share no folder, and serve them to other "
+                   "hosts, which reach this daemon at this URL")
+      ->type_name("http[s]://HOST[:PORT]");
   verb->add_flag("--open", options->open,
                  "print a second line: the address of the page, with the daemon's own token");
   verb->add_flag("--json-log", options->json_log, "log one JSON object a line");

@@ -9,6 +9,7 @@
 
 #include "core/base/statistics.h"
 #include "profiler/archive/rank_ranges.h"
+#include "profiler/archive/transfer/http_trace_transfer.h"
 #include "profiler/formats/category.h"
 
 namespace hocket {
@@ -19,6 +20,7 @@ constexpr double kLatestNs = 9.2e18;
 /// A rank whose trace file is open.
 struct OpenRank {
   const ProfileRank* row = nullptr;
+  LocalTrace file;
   std::unique_ptr<TraceFileReader> reader;
   ClockFit fit;
   std::vector<StepStart> starts;
@@ -31,7 +33,7 @@ std::string rank_text(std::int64_t rank) {
 /// Opens the trace files that can be opened, and notes the others.
 class Opener {
  public:
-  explicit Opener(std::vector<std::string>& notes) : notes_(notes) {}
+  Opener(TraceSource& source, std::vector<std::string>& notes) : source_(source), notes_(notes) {}
 
   std::vector<OpenRank> open(const ProfileRow& profile, std::optional<std::int64_t> wanted) {
     std::vector<const ProfileRank*> rows;
@@ -61,7 +63,9 @@ class Opener {
       notes_.push_back(rank_text(row.rank) + " is left out: " + why);
       return std::nullopt;
     };
-    auto reader = open_trace_file(row.trace_path);
+    auto file = local_trace(row.trace_path);
+    if (!file) return leave_out(file.error().message);
+    auto reader = open_trace_file(file->path);
     if (!reader) return leave_out(reader.error().message);
     auto summary = (*reader)->summary();
     if (!summary) return leave_out(summary.error().message);
@@ -72,7 +76,7 @@ class Opener {
                        std::to_string(summary->records) + " of " + std::to_string(row.records) +
                        " records");
     }
-    OpenRank rank{&row, std::move(*reader), {}, std::move(*starts)};
+    OpenRank rank{&row, std::move(*file), std::move(*reader), {}, std::move(*starts)};
     if (!row.clock_fit.empty()) {
       auto fit = clock_fit_from_json(row.clock_fit);
       if (fit) {
@@ -85,6 +89,12 @@ class Opener {
     return rank;
   }
 
+  Result<LocalTrace> local_trace(const std::string& path) {
+    if (const auto url = parse_trace_url(path)) return source_.fetch(*url);
+    return LocalTrace{.path = path};
+  }
+
+  TraceSource& source_;
   std::vector<std::string>& notes_;
   std::vector<std::int64_t> missing_;  ///< ranks without a trace
 };
@@ -199,7 +209,9 @@ nlohmann::json record_json(const RankTrace& trace, const TraceRecord& record) {
 
 Result<LoadedProfile> load_profile(const ProfileRow& row, const LoadOptions& options) {
   LoadedProfile profile{.row = row, .traces = {}, .fits = {}};
-  auto ranks = Opener(profile.notes).open(row, options.rank);
+  HttpTraceTransfer daemons;
+  TraceSource& source = options.source ? *options.source : daemons;
+  auto ranks = Opener(source, profile.notes).open(row, options.rank);
   if (ranks.empty()) return failure(nothing_left(row, options, profile.notes));
   std::vector<TraceWindow> windows(ranks.size());
   if (options.step) {

@@ -12,6 +12,7 @@
 
 #include "core/base/result.h"
 #include "core/trace/rank_trace.h"
+#include "profiler/archive/transfer/trace_transfer.h"
 #include "profiler/calibration/step_structure.h"
 #include "profiler/clocks/clock_fit.h"
 #include "store/rows.h"
@@ -25,6 +26,9 @@ struct LoadOptions {
   /// Loads only this step's iteration: the records in the lowest rank's window, and those of the
   /// other ranks in the same time.
   std::optional<std::int64_t> step = {};
+  /// Where traces that daemons serve are fetched from; null: from the daemons, with the credentials
+  /// in this process's environment.
+  TraceSource* source = nullptr;
 };
 
 struct LoadedProfile {

@@ -8,6 +8,7 @@
 
 #include "core/base/statistics.h"
 #include "profiler/archive/load_profile.h"
+#include "store/trace_url.h"
 
 namespace hocket {
 namespace {
@@ -16,6 +17,11 @@ constexpr const char* kStructureTasks = "tasks";
 
 void add_traces(ProfileSummary& summary) {
   for (const ProfileRank& rank : summary.row.ranks) {
+    if (parse_trace_url(rank.trace_path)) {
+      // Whoever asks the daemon that serves it learns whether it is there, and its size.
+      ++summary.traces_there;
+      continue;
+    }
     std::error_code error;
     if (rank.trace_path.empty() || !std::filesystem::is_regular_file(rank.trace_path, error)) {
       continue;

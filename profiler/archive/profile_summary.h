@@ -17,10 +17,11 @@ namespace hocket {
 struct ProfileSummary {
   ProfileRow row;
   std::optional<Topology> topology = {};
-  std::string workload = {};      ///< the workload's name; empty if unknown
-  std::int64_t tasks = 0;         ///< number of tasks in its structure; 0 without one
-  std::int64_t trace_bytes = 0;   ///< bytes of the existing trace files
-  std::int64_t traces_there = 0;  ///< number of existing trace files
+  std::string workload = {};     ///< the workload's name; empty if unknown
+  std::int64_t tasks = 0;        ///< number of tasks in its structure; 0 without one
+  std::int64_t trace_bytes = 0;  ///< bytes of the trace files that are on this host
+  /// Number of existing trace files, and of those that daemons serve, which are not looked for.
+  std::int64_t traces_there = 0;
   /// Number of iterations of the lowest rank.
   std::int64_t iterations = 0;
   /// Medians over the lowest rank's iterations.

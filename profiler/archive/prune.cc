@@ -23,9 +23,16 @@ std::int64_t file_bytes(const std::string& path) {
   return error ? 0 : static_cast<std::int64_t>(bytes);
 }
 
-std::int64_t profile_bytes(const ProfileRow& row) {
+std::int64_t profile_bytes(const ProfileRow& row, const ServedTraceBytes& served_bytes) {
   std::int64_t bytes = 0;
-  for (const ProfileRank& rank : row.ranks) bytes += file_bytes(rank.trace_path);
+  for (const ProfileRank& rank : row.ranks) {
+    const auto url = parse_trace_url(rank.trace_path);
+    if (!url) {
+      bytes += file_bytes(rank.trace_path);
+    } else if (served_bytes) {
+      bytes += served_bytes(*url);
+    }
+  }
   return bytes;
 }
 
@@ -59,7 +66,7 @@ std::string remove_trace(const std::string& path) {
 std::string remove_files(const std::string& store_path, const ProfileRow& row, Pruned& pruned) {
   std::string problem;
   for (const ProfileRank& rank : row.ranks) {
-    if (rank.trace_path.empty()) continue;
+    if (rank.trace_path.empty() || parse_trace_url(rank.trace_path)) continue;
     if (!is_own_trace(store_path, rank.trace_path, row.name)) {
       pruned.notes.push_back(rank.trace_path + " is left: it is not in the profile's folder");
       continue;
@@ -115,12 +122,14 @@ std::vector<PruneDecision> decide_prune(std::span<const PruneCandidate> candidat
   return decisions;
 }
 
-Result<std::vector<PruneCandidate>> prune_candidates(Store& store) {
+Result<std::vector<PruneCandidate>> prune_candidates(Store& store,
+                                                     const ServedTraceBytes& served_bytes) {
   const auto rows = store.profiles();
   HOCKET_TRY(rows);
   std::vector<PruneCandidate> candidates;
   for (const ProfileRow& row : *rows) {
-    candidates.push_back({row.id, row.name, row.created_at_ns, profile_bytes(row), row.kept});
+    candidates.push_back(
+        {row.id, row.name, row.created_at_ns, profile_bytes(row, served_bytes), row.kept});
   }
   return candidates;
 }

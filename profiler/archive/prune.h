@@ -5,6 +5,7 @@
 // one thread.
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
@@ -13,6 +14,7 @@
 
 #include "core/base/result.h"
 #include "store/store.h"
+#include "store/trace_url.h"
 
 namespace hocket {
 
@@ -43,8 +45,13 @@ struct PruneDecision {
 std::vector<PruneDecision> decide_prune(std::span<const PruneCandidate> candidates,
                                         const PruneRule& rule, std::int64_t now_unix_ns);
 
-/// Returns the store's profiles; a missing trace file counts 0 bytes.
-Result<std::vector<PruneCandidate>> prune_candidates(Store& store);
+/// Returns the bytes of a trace that a daemon serves.
+using ServedTraceBytes = std::function<std::int64_t(const TraceUrl&)>;
+
+/// Returns the store's profiles. A missing trace file counts 0 bytes, and so does one that a daemon
+/// serves unless `served_bytes` says how many it has.
+Result<std::vector<PruneCandidate>> prune_candidates(Store& store,
+                                                     const ServedTraceBytes& served_bytes = {});
 
 struct Pruned {
   std::vector<PruneDecision> removed;
@@ -57,8 +64,9 @@ struct Pruned {
 nlohmann::json to_json(const Pruned& pruned);
 
 /// Removes the profiles. Missing files and profiles are no error. A profile stays if one of its
-/// files cannot be removed. A trace outside its profile's folder is left, with a note. Returns
-/// unavailable if the store fails.
+/// files cannot be removed. A trace outside its profile's folder is left, with a note; one that
+/// a daemon serves is left to that daemon, which removes it within two hours. Returns unavailable
+/// if the store fails.
 Result<Pruned> prune_profiles(Store& store, const std::string& store_path,
                               std::span<const PruneDecision> decisions);
 

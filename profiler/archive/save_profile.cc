@@ -13,6 +13,7 @@
 #include "core/step/schedule_config.h"
 #include "profiler/archive/calibrate_profile.h"
 #include "profiler/archive/rank_ranges.h"
+#include "profiler/archive/transfer/http_trace_transfer.h"
 #include "profiler/calibration/calibration.h"
 #include "profiler/metrics/idle_lanes.h"
 #include "profiler/metrics/metrics.h"
@@ -46,13 +47,15 @@ class Saving {
 
   Result<ProfileRow> save(Store& store, const std::string& store_path) {
     write_traces();
+    const auto daemon = trace_target(store_path);
+    if (TraceTarget* const target = profile_.target ? profile_.target : daemon.get())
+      send_traces(*target);
     const NewProfile rows = make_rows();
     auto row = store.add_profile(rows);
-    if (row) return row;
     std::error_code error;
-    for (const std::string& path : written_) std::filesystem::remove(path, error);
-    if (profile_.ranks.size() == written_.size())
-      (void)remove_profile_folder(store_path, profile_.folder.name);
+    for (const std::string& path : row ? sent_ : written_) std::filesystem::remove(path, error);
+    // Only if it is empty: files may stay, and other ranks have written theirs.
+    if (!row || !sent_.empty()) std::filesystem::remove(profile_.folder.path, error);
     return row;
   }
 
@@ -82,6 +85,23 @@ class Saving {
       }
       rank.trace_path = path;
       written_.push_back(path);
+    }
+  }
+
+  void send_traces(TraceTarget& target) {
+    if (written_.empty()) return;
+    const auto stay = [&](const Error& error) {
+      note("traces stay on the host that saved them, since they cannot be sent to the daemon: " +
+           error.message);
+    };
+    const auto place = target.make_place();
+    if (!place) return stay(place.error());
+    if (!*place) return;
+    for (RankToSave& rank : profile_.ranks) {
+      if (std::ranges::find(written_, rank.trace_path) == written_.end()) continue;
+      const TraceUrl url = (*place)->of_rank(rank.trace.rank);
+      if (const auto sent = target.send(rank.trace_path, url); !sent) return stay(sent.error());
+      sent_.push_back(std::exchange(rank.trace_path, url.text()));
     }
   }
 
@@ -235,7 +255,7 @@ class Saving {
   }
 
   ProfileToSave profile_;
-  std::vector<std::string> written_;
+  std::vector<std::string> written_, sent_;  // paths of files
   std::vector<std::string> notes_;
 };
 

@@ -11,6 +11,7 @@
 
 #include "core/base/result.h"
 #include "core/trace/rank_trace.h"
+#include "profiler/archive/transfer/trace_transfer.h"
 #include "profiler/calibration/step_structure.h"
 #include "profiler/clocks/clock_fit.h"
 #include "profiler/session/profile_session.h"
@@ -22,7 +23,8 @@ namespace hocket {
 /// A rank's trace and the path of its file.
 struct RankToSave {
   RankTrace trace;
-  /// Absolute path; empty: save_profile() writes the trace to the profile's folder.
+  /// As in ProfileRank; empty: save_profile() writes the trace to the profile's folder, or sends
+  /// it.
   std::string trace_path = {};
   /// Result of exchange_clocks() for the rank, if it ran.
   std::vector<ClockRound> rounds = {};
@@ -35,7 +37,9 @@ struct MissingRank {
 };
 
 struct ProfileToSave {
-  ProfileFolder folder;           ///< from create_profile_folder()
+  ProfileFolder folder;  ///< from create_profile_folder()
+  /// Takes the traces that save_profile() writes; null: the one of trace_target(), if any.
+  TraceTarget* target = nullptr;
   std::vector<RankToSave> ranks;  ///< distinct ranks
   std::vector<MissingRank> missing = {};
   StepStructure structure = {};  ///< unknown if it has no tasks
@@ -48,10 +52,11 @@ struct ProfileToSave {
   std::vector<std::string> notes = {};
 };
 
-/// Writes the profile. A trace that cannot be written becomes a rank with an empty path, and a
-/// metric that cannot be computed is left out; the profile's detail says why. Returns an error if
-/// the rows cannot be added, and removes the trace files written here and the folder if it is then
-/// empty.
+/// Writes the profile. A trace that cannot be written becomes a rank with an empty path, one that
+/// cannot be sent stays a file, and a metric that cannot be computed is left out; the profile's
+/// detail says why. Files that were sent go, and the folder if it is then empty. Returns an error
+/// if the rows cannot be added, and removes the trace files written here and the folder if it is
+/// then empty.
 Result<ProfileRow> save_profile(Store& store, const std::string& store_path, ProfileToSave profile);
 
 }  // namespace hocket

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "store/rules/row_rules.h"
+#include "store/trace_url.h"
 
 namespace hocket::rules {
 namespace {
@@ -22,9 +23,10 @@ std::string rank_name(std::int64_t rank) {
 Result<void> check(const ProfileRank& rank) {
   const std::string name = rank_name(rank.rank);
   if (rank.rank < 0) return refused(name + " of a profile: ranks are counted from 0");
-  if (!rank.trace_path.empty() && !rank.trace_path.starts_with('/')) {
+  if (!rank.trace_path.empty() && !rank.trace_path.starts_with('/') &&
+      !parse_trace_url(rank.trace_path)) {
     return refused("the trace of " + name + " has the path " + in_quotes(rank.trace_path) +
-                   ": expected an absolute one, or none");
+                   ": expected an absolute one, the URL of a trace that a daemon serves, or none");
   }
   if (rank.records < 0 || rank.dropped < 0 || rank.quarantined < 0) {
     return refused(name + " has a negative number of records");

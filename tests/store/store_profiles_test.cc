@@ -111,6 +111,8 @@ TEST_F(StoreProfiles, RefusesProfilesThatAreNone) {
   EXPECT_THAT(refusal([](P p) { p.ranks[0].rank = 0; }), HasSubstr("rank 0 comes twice"));
   EXPECT_THAT(refusal([](P p) { p.ranks[0].rank = -1; }), HasSubstr("counted from 0"));
   EXPECT_THAT(refusal([](P p) { p.ranks[0].trace_path = "x"; }), HasSubstr("absolute"));
+  EXPECT_THAT(refusal([](P p) { p.ranks[0].trace_path = "http://node7:7077/v1/traces/x/0"; }),
+              HasSubstr("the URL of a trace"));
   EXPECT_THAT(refusal([](P p) { p.ranks[1].dropped = -1; }), HasSubstr("negative number"));
   EXPECT_THAT(refusal([](P p) { p.ranks[1].clock_fit = 1; }), HasSubstr("fit of rank 0"));
   EXPECT_THAT(refusal([](P p) { p.ranks[1].host = "\xff"; }), HasSubstr("not valid UTF-8"));

@@ -84,6 +84,7 @@ class AssembledDaemon final : public Daemon {
                 .log = options.log,
                 .now_unix_ns = options.now_unix_ns,
                 .is_daemon = options.is_daemon,
+                .traces = std::move(options.traces),
                 .searches = &searches_}),
         keeper_({.store = store,
                  .store_path = std::move(options.store_path),
@@ -91,7 +92,8 @@ class AssembledDaemon final : public Daemon {
                  .clock = clock,
                  .now_unix_ns = options.now_unix_ns,
                  .log = options.log,
-                 .errors = state_.errors}) {}
+                 .errors = state_.errors,
+                 .traces = state_.traces.are_taken() ? &state_.traces : nullptr}) {}
 
   Result<void> listen(ServerOptions options, Log log) {
     auto server =

@@ -16,6 +16,7 @@
 #include "tuner/daemon/http/log.h"
 #include "tuner/daemon/retention/retention.h"
 #include "tuner/daemon/server/server.h"
+#include "tuner/daemon/traces/served_traces.h"
 
 namespace hocket {
 
@@ -29,6 +30,8 @@ struct DaemonOptions {
   bool is_daemon = true;
   /// What the daemon keeps of the store. It removes the rest at its start and every hour.
   RetentionPolicy retention = {};
+  /// Which traces this daemon serves to other hosts; none by default.
+  ServedTracesOptions traces = {};
   /// Where the store is, as open_store() was given it; for the traces of removed profiles.
   std::string store_path = {};
   WallClock now_unix_ns = system_unix_ns;

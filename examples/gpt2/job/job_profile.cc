@@ -11,6 +11,7 @@
 #include "core/base/json.h"
 #include "examples/gpt2/job/watching.h"
 #include "profiler/archive/save_profile.h"
+#include "profiler/archive/transfer/http_trace_transfer.h"
 #include "profiler/clocks/clock_fit.h"
 #include "store/open.h"
 #include "store/profile_folder.h"
@@ -41,19 +42,54 @@ Result<RankTrace> read_trace(const std::string& path) {
   return (*file)->read();
 }
 
+/// Returns the path or URL of a rank's trace, which is beside that of rank 0.
+std::string path_beside(const std::string& first, std::int64_t rank) {
+  auto url = parse_trace_url(first);
+  if (!url) return trace_file_path(std::filesystem::path(first).parent_path(), rank);
+  url->rank = rank;
+  return url->text();
+}
+
+/// Writes the trace to `path`, or sends it there if that is a URL.
+Result<void> put_trace(const RankTrace& trace, const std::string& path) {
+  const auto url = parse_trace_url(path);
+  if (!url) return write_trace(trace, path);
+  const auto folder = ScratchFolder::make();
+  HOCKET_TRY(folder);
+  const std::string file = trace_file_path(folder->path(), trace.rank);
+  HOCKET_TRY(write_trace(trace, file));
+  return HttpTraceTransfer().send(file, *url);
+}
+
+Result<RankTrace> get_trace(const std::string& path) {
+  const auto url = parse_trace_url(path);
+  if (!url) return read_trace(path);
+  const auto fetched = HttpTraceTransfer().fetch(*url);
+  HOCKET_TRY(fetched);
+  return read_trace(fetched->path);
+}
+
 struct Target {
   std::unique_ptr<Store> store;
   ProfileFolder folder;
+  std::string path;  ///< of rank 0's trace
 };
 
-/// Opens the store and a folder for the profile, on rank 0.
-Result<Target> open_target(const Result<std::string>& store_path, const RunReport& report) {
+/// Opens the store and a place for the profile's traces, on rank 0.
+Result<Target> open_target(const Result<std::string>& store_path, const RunReport& report,
+                           const JobProfile::Say& warn) {
   HOCKET_TRY(store_path);
   auto store = open_store(*store_path);
   HOCKET_TRY(store);
   auto folder = create_profile_folder(**store, *store_path, report.workload.name);
   HOCKET_TRY(folder);
-  return Target{std::move(*store), std::move(*folder)};
+  std::string path = trace_file_path(folder->path, 0);
+  if (const auto daemon = trace_target(*store_path)) {
+    const auto place = daemon->make_place();
+    if (!place) warn("traces are not sent to the daemon: " + place.error().message);
+    if (place && *place) path = (*place)->of_rank(0).text();
+  }
+  return Target{std::move(*store), std::move(*folder), std::move(path)};
 }
 
 /// Returns rank 0's text on every rank.
@@ -83,12 +119,13 @@ Result<std::string> broadcast_by_sum(Collective& collective, const std::string& 
   return heard;
 }
 
-std::string summary_of(const ProfileRow& row, const ProfileFolder& folder,
+std::string summary_of(const ProfileRow& row, const std::string& first_trace,
                        const std::optional<ProfileOverhead>& overhead, std::size_t iterations) {
   std::string text = "profile " + row.name + ": " + std::to_string(iterations) +
                      (iterations == 1 ? " iteration, " : " iterations, ") +
                      std::to_string(row.ranks.size()) +
-                     (row.ranks.size() == 1 ? " rank, in " : " ranks, in ") + folder.path;
+                     (row.ranks.size() == 1 ? " rank, in " : " ranks, in ") +
+                     std::filesystem::path(first_trace).parent_path().string();
   if (!overhead) return text;
   char cost[96];
   std::snprintf(
@@ -123,14 +160,18 @@ Result<ProfileRow> save_all(Target& target, const std::string& store_path, Profi
   };
   profile.ranks.push_back({std::move(own.trace), own_path, rounds_of(0)});
   for (std::int64_t rank = 1; rank < ranks; ++rank) {
-    const std::string path = trace_file_path(target.folder.path, rank);
-    if (auto trace = read_trace(path)) {
+    const std::string path = path_beside(target.path, rank);
+    if (auto trace = get_trace(path)) {
       profile.ranks.push_back({std::move(*trace), path, rounds_of(rank)});
     } else {
       profile.missing.push_back({rank, trace.error().message});
     }
   }
-  return save_profile(*target.store, store_path, std::move(profile));
+  auto row = save_profile(*target.store, store_path, std::move(profile));
+  // Nothing is in it if the traces are at a daemon.
+  std::error_code error;
+  std::filesystem::remove(target.folder.path, error);
+  return row;
 }
 
 Result<std::int64_t> number_of(std::string_view text, const std::string& field) {
@@ -229,15 +270,15 @@ void JobProfile::save(const RunReport& report, const Result<std::string>& store_
   if (own && !is_first) std::ranges::for_each(own->notes, warn_);
   Result<Target> target = failure(ErrorCode::not_found, "rank 0 has recorded nothing");
   if (is_first) {
-    if (own) target = open_target(store_path, report);
+    if (own) target = open_target(store_path, report, warn_);
     if (!target) warn_("no profile: " + target.error().message);
   }
-  const auto folder = broadcast_by_sum(collective_, target ? target->folder.path : "");
-  if (!folder) return warn_("no profile: " + folder.error().message);
-  if (folder->empty()) return;
-  std::string path = trace_file_path(*folder, collective_.rank());
-  const Result<void> written = own ? write_trace(own->trace, path)
-                                   : failure(ErrorCode::not_found, "it has recorded nothing");
+  const auto first = broadcast_by_sum(collective_, target ? target->path : "");
+  if (!first) return warn_("no profile: " + first.error().message);
+  if (first->empty()) return;
+  std::string path = path_beside(*first, collective_.rank());
+  const Result<void> written =
+      own ? put_trace(own->trace, path) : failure(ErrorCode::not_found, "it has recorded nothing");
   if (!written) {
     warn_("rank " + std::to_string(collective_.rank()) +
           " is missing in the profile: " + written.error().message);
@@ -257,7 +298,7 @@ void JobProfile::save(const RunReport& report, const Result<std::string>& store_
   const auto iterations = target->store->profile_iterations(row->id);
   const auto of_first =
       !iterations ? 0 : std::ranges::count(*iterations, 0, &ProfileIteration::rank);
-  say(summary_of(*row, target->folder, overhead, static_cast<std::size_t>(of_first)));
+  say(summary_of(*row, target->path, overhead, static_cast<std::size_t>(of_first)));
 }
 
 }  // namespace hocket

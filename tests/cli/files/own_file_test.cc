@@ -15,7 +15,8 @@ constexpr uid_t kUser = 1000, kOther = 1001, kRoot = 0;
 
 bool is_folder(OwnKind kind) {
   return kind == OwnKind::traces || kind == OwnKind::state_folder ||
-         kind == OwnKind::cache_folder || kind == OwnKind::scratch;
+         kind == OwnKind::served_traces || kind == OwnKind::cache_folder ||
+         kind == OwnKind::scratch;
 }
 
 mode_t private_mode(OwnKind kind) {
@@ -69,7 +70,8 @@ TEST(OwnFile, ThatEverybodyCanWriteIsWrongAndTokensThatOthersCanRead) {
     EXPECT_TRUE(is_wrong(open.state));
     EXPECT_THAT(open.advice, HasSubstr("chmod"));
     EXPECT_THAT(open.advice, HasSubstr("'/a b'"));
-    const bool is_secret = kind == OwnKind::token || kind == OwnKind::scratch;
+    const bool is_secret =
+        kind == OwnKind::token || kind == OwnKind::served_traces || kind == OwnKind::scratch;
     for (const mode_t reading : {0040, 0004, 0050, 0005}) {
       EXPECT_EQ(judge(kind, private_mode(kind) | reading).state,
                 is_secret ? OwnState::wrong_permissions : OwnState::ok);

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "core/files/private_file.h"
 #include "core/files/scratch_folder.h"
 #include "core/protocol/daemon_token.h"
 #include "store/open.h"
@@ -34,6 +35,8 @@ class OwnFilesTest : public ::testing::Test {
     fs::create_directories(places_.temporary_folder);
     must(open_own_token(places_.state_folder, 7077));
     must(write_last_good(places_.cache_folder, kOwnKey, {}));
+    must(create_private_folders(served_traces() + "/0123456789abcdef0123456789abcdef"));
+    must(create_private_file(served_traces() + "/0123456789abcdef0123456789abcdef/store", "here"));
     scratch_.emplace(must(ScratchFolder::make(places_.temporary_folder)));
     std::ofstream(scratch_->path() + "/report.json") << "12345";
   }
@@ -53,6 +56,7 @@ class OwnFilesTest : public ::testing::Test {
     return found;
   }
 
+  std::string served_traces() const { return served_traces_folder(places_.state_folder); }
   std::string token() const { return daemon_token_path(places_.state_folder, 7077); }
   std::string last_good() const {
     return places_.cache_folder + "/" + to_string(kOwnKey) + ".json";
@@ -111,6 +115,7 @@ TEST_F(OwnFilesTest, EveryFileThatHocketHasWrittenIsInTheList) {
   EXPECT_EQ(at(scratch_->path()).bytes, 5);
   EXPECT_EQ(at(job_.path).bytes, static_cast<std::int64_t>(fs::file_size(job_.path)));
   EXPECT_GT(at(profile_folder(profile_)).bytes, 1000);
+  EXPECT_GE(at(served_traces()).bytes, 4);
 }
 
 TEST_F(OwnFilesTest, WhatIsMissingIsSaid) {
@@ -129,6 +134,12 @@ TEST_F(OwnFilesTest, WhatIsMissingIsSaid) {
     EXPECT_FALSE(file->advice.empty());
   }
   EXPECT_TRUE(fs::is_empty(empty.path())) << "looking makes nothing";
+}
+
+TEST_F(OwnFilesTest, ATraceThatADaemonServesIsNotMissedHere) {
+  const std::string place = "http://node7:7077/v1/traces/0123456789abcdef0123456789abcdef/0";
+  must(job_.store->add_profile({.name = "elsewhere", .ranks = {{.trace_path = place}}}));
+  for (const OwnFile& file : find()) EXPECT_NE(file.path, place);
 }
 
 TEST_F(OwnFilesTest, ATraceThatAProfileHasLostIsMissing) {

@@ -8,9 +8,12 @@
 #include "cli/verbs/verb.h"
 #include "store/open.h"
 #include "tests/cli/answer.h"
+#include "tests/profiler/archive/profiled_job.h"
+#include "tests/reserved_port.h"
 #include "tests/scoped_environment.h"
 #include "tests/store/fixtures.h"
 #include "tests/store/test_place.h"
+#include "tests/tuner/daemon/running_daemon.h"
 
 namespace hocket {
 namespace {
@@ -66,6 +69,48 @@ TEST_F(StoreOnPostgres, TheDoctorSaysWhetherItCanBeOpened) {
   EXPECT_EQ(store.at("state"), "ok");
   EXPECT_EQ(store.at("path"), place_.store());
   EXPECT_THAT(store.at("advice"), HasSubstr("a database of PostgreSQL"));
+}
+
+TEST_F(StoreOnPostgres, TracesThatADaemonServesAreReadFromEveryHost) {
+  const ScopedEnvironment no_folder("HOCKET_TRACES", nullptr);
+  const auto store = must(open_store(place_.store()));
+  const ReservedPort port;
+  std::string profile;
+  {
+    const RunningDaemon daemon(
+        *store, port.port(),
+        {.folder = folder_.file("served"), .url = port.url(), .store = "the test's"});
+    const ScopedEnvironment daemon_address("HOCKET_DAEMON", port.url().c_str());
+    ProfiledJob job;
+    const std::string timeline = folder_.file("timeline.json");
+    ASSERT_EQ(ask_hocket({"profiles", "export", job.add().name, "--store", job.path, "--format",
+                          "chrome", "-o", timeline})
+                  .status,
+              kDone);
+    const auto imported = ask_hocket({"profiles", "import", timeline, "--json"});
+    ASSERT_EQ(imported.status, kDone) << imported.err;
+    profile = imported.json().at("profile");
+    EXPECT_THAT(must(store->profile(profile)).ranks.at(0).trace_path,
+                testing::StartsWith(port.url()));
+    const auto written =
+        ask_hocket({"profiles", "export", profile, "-o", folder_.file("trace"), "--json"});
+    EXPECT_EQ(written.status, kDone) << written.err;
+    EXPECT_EQ(written.err, "");
+  }
+  const auto alone = ask_hocket({"profiles", "export", profile, "-o", folder_.file("trace")});
+  EXPECT_EQ(alone.status, kBadInput);
+  EXPECT_THAT(alone.err, HasSubstr("daemon " + port.url()));
+  EXPECT_EQ(ask_hocket({"profiles", "rm", profile}).status, kDone);
+}
+
+TEST_F(StoreOnPostgres, TracesAreServedToOtherHostsAlone) {
+  const std::string file = folder_.file("hocket.db");
+  const auto no_server = ask_hocket({"serve", "--serve-traces", "http://node7", "--store", file});
+  EXPECT_EQ(no_server.status, kBadInput);
+  EXPECT_THAT(no_server.err, HasSubstr("it is for a store on PostgreSQL"));
+  const auto no_address = ask_hocket({"serve", "--serve-traces", "node7"});
+  EXPECT_EQ(no_address.status, kBadInput);
+  EXPECT_THAT(no_address.err, HasSubstr("--serve-traces: the daemon's address must be http://"));
 }
 
 TEST_F(StoreOnPostgres, TracesOfOtherStoresAreLeftAlone) {

@@ -131,6 +131,21 @@ TEST(PruneProfiles, RemovesFilesAndRowsOfThoseAlone) {
   }
 }
 
+TEST(PruneProfiles, TracesThatADaemonServesAreLeftToIt) {
+  ProfiledJob job;
+  const TraceUrl url{"http://node7:7077", std::string(kTracePlaceDigits, 'a'), 1};
+  must(job.store->add_profile({.name = "far", .ranks = {{.rank = 1, .trace_path = url.text()}}}));
+  EXPECT_EQ(must(prune_candidates(*job.store))[0].bytes, 0);
+  const auto candidates = must(prune_candidates(
+      *job.store, [&](const TraceUrl& served) { return served == url ? 1234 : 0; }));
+  EXPECT_EQ(candidates[0].bytes, 1234);
+  const auto decisions = decide_prune(candidates, {.total_bytes = 1233}, 0);
+  const auto pruned = must(prune_profiles(*job.store, job.path, decisions));
+  EXPECT_EQ(pruned.removed.size(), 1U);
+  EXPECT_THAT(pruned.notes, IsEmpty());
+  EXPECT_TRUE(must(job.store->profiles()).empty());
+}
+
 TEST(PruneProfiles, WhatIsGoneAlreadyIsFine) {
   ProfiledJob job;
   const auto row = job.add();

@@ -192,6 +192,69 @@ TEST_F(SaveProfile, ATraceThatIsWrittenAlreadyStaysWhereItIs) {
   EXPECT_EQ(row.ranks[0].trace_path, path);
 }
 
+/// Takes traces until `fails_at`, counted from 1, which fails.
+class ScriptedTarget final : public TraceTarget {
+ public:
+  explicit ScriptedTarget(int fails_at = 0, bool takes = true)
+      : fails_at_(fails_at), takes_(takes) {}
+
+  Result<std::optional<TracePlace>> make_place() override {
+    if (const auto ok = call(); !ok) return failure(ok.error());
+    if (!takes_) return std::nullopt;
+    return TracePlace{"http://node7", std::string(kTracePlaceDigits, '0')};
+  }
+  Result<void> send(const std::string& path, const TraceUrl& url) override {
+    if (auto ok = call(); !ok) return ok;
+    EXPECT_TRUE(open_trace_file(path)) << path;
+    sent.push_back(url.rank);
+    return {};
+  }
+
+  std::vector<std::int64_t> sent;
+
+ private:
+  Result<void> call() {
+    if (++calls_ == fails_at_) return failure(ErrorCode::unavailable, "the line is cut");
+    return {};
+  }
+
+  const int fails_at_;
+  const bool takes_;
+  int calls_ = 0;
+};
+
+TEST_F(SaveProfile, TracesThatCannotBeSentStayFiles) {
+  for (int fails_at = 1; fails_at <= 3; ++fails_at) {
+    ScriptedTarget target(fails_at);
+    ProfileToSave to_save = profile();
+    to_save.target = &target;
+    const ProfileFolder folder = to_save.folder;
+    const auto row = must(save_profile(*store_, path_, std::move(to_save)));
+    EXPECT_THAT(row.detail["notes"].dump(), HasSubstr("the line is cut"));
+    for (const ProfileRank& rank : row.ranks) {
+      const bool is_sent = rank.rank < fails_at - 2;
+      EXPECT_EQ(parse_trace_url(rank.trace_path).has_value(), is_sent);
+      EXPECT_EQ(std::filesystem::exists(trace_file_path(folder.path, rank.rank)), !is_sent);
+    }
+  }
+}
+
+TEST_F(SaveProfile, TracesThatWereSentLeaveNoFiles) {
+  ScriptedTarget target, none(0, false);
+  ProfileToSave to_save = profile(), stays = profile();
+  const std::string folder = to_save.folder.path, other = stays.folder.path;
+  to_save.target = &target;
+  const auto row = must(save_profile(*store_, path_, std::move(to_save)));
+  EXPECT_EQ(target.sent, (std::vector<std::int64_t>{0, 1}));
+  EXPECT_EQ(row.ranks[1].trace_path,
+            "http://node7/v1/traces/" + std::string(kTracePlaceDigits, '0') + "/1");
+  EXPECT_FALSE(std::filesystem::exists(folder));
+
+  stays.target = &none;
+  must(save_profile(*store_, path_, std::move(stays)));
+  EXPECT_TRUE(std::filesystem::exists(trace_file_path(other, 1))) << "no daemon takes them";
+}
+
 TEST_F(SaveProfile, NothingMeasuredIsSaid) {
   ProfileToSave to_save = profile();
   for (RankToSave& rank : to_save.ranks) rank.trace.step_starts.clear();

@@ -36,7 +36,7 @@ class Assembled : public AssembledInputs, public DaemonState {
   /// `tuning_store`: another view of the store, for live tuning alone.
   Assembled(Store& own_store, SetClock& own_clock, Tokens own_tokens = {},
             Store* tuning_store = nullptr, StateLimits limits = {},
-            SearchRunner* searches = nullptr)
+            SearchRunner* searches = nullptr, ServedTracesOptions served_traces = {})
       : AssembledInputs{own_store, own_clock},
         DaemonState(
             own_store, own_clock,
@@ -48,6 +48,7 @@ class Assembled : public AssembledInputs, public DaemonState {
              .now_unix_ns = [this] { return clock.now + wall_ahead_ns; },
              .limits = limits,
              .tuning_store = tuning_store,
+             .traces = std::move(served_traces),
              .searches = searches}) {}
   Assembled(const Assembled&) = delete;
   Assembled& operator=(const Assembled&) = delete;

@@ -18,8 +18,9 @@ namespace hocket {
 class RunningDaemon {
  public:
   /// `port` 0 selects a free one.
-  explicit RunningDaemon(Store& store, std::uint16_t port = 0) {
+  explicit RunningDaemon(Store& store, std::uint16_t port = 0, ServedTracesOptions traces = {}) {
     DaemonOptions options;
+    options.traces = std::move(traces);
     options.server.port = port;
     options.server.grace_ns = 100'000'000;
     options.log = Log({.level = LogLevel::error});

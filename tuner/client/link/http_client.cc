@@ -71,7 +71,7 @@ http::request<http::string_body> wire_request(const HttpRequest& request,
   wire.set(http::field::user_agent, "hocket");
   if (!daemon.token.empty()) wire.set(http::field::authorization, "Bearer " + daemon.token);
   for (const auto& [name, value] : request.headers) wire.set(name, value);
-  if (!request.body.empty()) wire.set(http::field::content_type, "application/json");
+  if (!request.body.empty()) wire.set(http::field::content_type, request.content_type);
   wire.body() = request.body;
   wire.prepare_payload();
   return wire;

@@ -116,6 +116,12 @@ Result<Reply> dispatch(const Call& call) {
       return get_range(call);
     case Operation::find_record:
       return find_record(call);
+    case Operation::make_trace_place:
+      return make_trace_place(call);
+    case Operation::put_trace:
+      return put_trace(call);
+    case Operation::get_served_trace:
+      return get_served_trace(call);
     case Operation::simulate:
       return simulate_step(call);
     case Operation::audit:

@@ -24,6 +24,7 @@
 #include "tuner/daemon/live/config_board.h"
 #include "tuner/daemon/live/job_registry.h"
 #include "tuner/daemon/live/live_tuning.h"
+#include "tuner/daemon/traces/served_traces.h"
 
 namespace hocket {
 
@@ -37,6 +38,7 @@ struct ApiParts {
   StudyService& studies;
   MeetingBoard& meetings;
   Browser& browser;
+  ServedTraces& traces;
   Changes& changes;
   const Clock& clock;
   const Tokens& tokens;

@@ -20,8 +20,9 @@ Result<LoadedTimeline> load_timeline(const ProfileRow& row) {
 
 }  // namespace
 
-Browser::Browser(Store& store, BrowserLimits limits)
+Browser::Browser(Store& store, const ServedTraces& traces, BrowserLimits limits)
     : store_(store),
+      traces_(traces),
       explanations_(limits.explanations, [](const Explained&) { return std::size_t{1}; }),
       timelines_(limits.timeline_bytes,
                  [](const LoadedTimeline& loaded) { return loaded.timeline.bytes(); }),
@@ -36,14 +37,20 @@ Result<std::shared_ptr<const Explained>> Browser::explanation(const std::string&
   });
 }
 
-Result<std::shared_ptr<const LoadedTimeline>> Browser::timeline(const std::string& profile) {
-  const auto row = store_.profile(profile);
+Result<ProfileRow> Browser::profile(const std::string& name) {
+  auto row = store_.profile(name);
+  HOCKET_TRY(row);
+  return traces_.with_own_paths(std::move(*row));
+}
+
+Result<std::shared_ptr<const LoadedTimeline>> Browser::timeline(const std::string& name) {
+  const auto row = profile(name);
   HOCKET_TRY(row);
   return timelines_.get(cache_key(*row), [&] { return load_timeline(*row); });
 }
 
-Result<std::shared_ptr<const MeasuredJob>> Browser::measured_job(const std::string& profile) {
-  const auto row = store_.profile(profile);
+Result<std::shared_ptr<const MeasuredJob>> Browser::measured_job(const std::string& name) {
+  const auto row = profile(name);
   HOCKET_TRY(row);
   return measured_jobs_.get(cache_key(*row), [&] { return hocket::measured_job(*row); });
 }

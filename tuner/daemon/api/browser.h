@@ -14,6 +14,7 @@
 #include "store/store.h"
 #include "tuner/archive/explanation/explained_study.h"
 #include "tuner/daemon/api/loaded_cache.h"
+#include "tuner/daemon/traces/served_traces.h"
 
 namespace hocket {
 
@@ -31,7 +32,8 @@ struct BrowserLimits {
 
 class Browser {
  public:
-  explicit Browser(Store& store, BrowserLimits limits = {});
+  /// Both must outlive this object.
+  Browser(Store& store, const ServedTraces& traces, BrowserLimits limits = {});
 
   /// Returns the explanation of a study as it is now.
   Result<std::shared_ptr<const Explained>> explanation(const std::string& study);
@@ -42,7 +44,10 @@ class Browser {
   Result<std::shared_ptr<const MeasuredJob>> measured_job(const std::string& profile);
 
  private:
+  Result<ProfileRow> profile(const std::string& name);
+
   Store& store_;
+  const ServedTraces& traces_;
   LoadedCache<Explained> explanations_;
   LoadedCache<LoadedTimeline> timelines_;
   LoadedCache<MeasuredJob> measured_jobs_;

@@ -20,6 +20,7 @@
 #include "tuner/daemon/live/job_registry.h"
 #include "tuner/daemon/live/live_tuning.h"
 #include "tuner/daemon/live/state_limits.h"
+#include "tuner/daemon/traces/served_traces.h"
 #include "tuner/study/study_definition.h"
 
 namespace hocket {
@@ -37,6 +38,7 @@ struct DaemonStateOptions {
   Store* tuning_store = nullptr;
   /// False for a store that is only shown.
   bool is_daemon = true;
+  ServedTracesOptions traces = {};
   /// Where live tuning asks its searches; on its own thread, if not set.
   SearchRunner* searches = nullptr;
 };
@@ -55,6 +57,7 @@ struct DaemonState {
   LiveTuning live;
   StudyService studies;
   MeetingBoard meetings;
+  ServedTraces traces;
   Browser browser;
   Changes changes;
   Api api;

@@ -58,6 +58,9 @@ enum class Operation {
   get_record,
   get_range,
   find_record,
+  make_trace_place,
+  put_trace,
+  get_served_trace,
   simulate,
   audit,
 };

@@ -62,10 +62,13 @@ bool is_own_origin(std::string_view origin, const Authority& host, const ServedA
   return port == served.port || port == host.port.value_or(default_port);
 }
 
-bool is_json(std::string_view content_type) {
+/// Returns whether a browser asks the daemon before it sends a body of this type for a page of
+/// another origin (Fetch Standard, "CORS-safelisted request-header"), and a route takes it.
+bool is_taken_type(std::string_view content_type) {
   std::string_view type = content_type.substr(0, content_type.find(';'));
   while (type.ends_with(' ') || type.ends_with('\t')) type.remove_suffix(1);
-  return equal_ignoring_case(type, "application/json");
+  return equal_ignoring_case(type, "application/json") ||
+         equal_ignoring_case(type, "application/octet-stream");
 }
 
 std::string shown(std::string_view text) {
@@ -126,10 +129,10 @@ std::optional<Response> refuse_origin(const RequestHead& head, const ServedAs& s
   if (!site.empty() && site != "same-origin" && site != "none" && !head.opens_page) {
     return error_response(403, "a web page of another origin may not use this daemon");
   }
-  if ((head.has_body || !head.content_type.empty()) && !is_json(head.content_type)) {
+  if ((head.has_body || !head.content_type.empty()) && !is_taken_type(head.content_type)) {
     return error_response(415,
-                          "the body must be JSON and the request must say so: "
-                          "Content-Type: application/json");
+                          "the body must be JSON and the request must say so: Content-Type: "
+                          "application/json (a piece of a trace: application/octet-stream)");
   }
   return std::nullopt;
 }

@@ -56,7 +56,8 @@ struct ServedAs {
 ///   address if that address is one, or one of `names`; with any port, because ports are forwarded;
 /// - 403 if Origin is not such a host with the daemon's port or Host's, or if Sec-Fetch-Site says
 ///   that a page of another origin sent it, unless by a link to the page;
-/// - 415 if it has a body or a Content-Type, and the latter is not application/json.
+/// - 415 if it has a body or a Content-Type, and the latter is neither application/json nor
+///   application/octet-stream.
 std::optional<Response> refuse_origin(const RequestHead& head, const ServedAs& served,
                                       const HostNames& names);
 

@@ -124,7 +124,8 @@ RetentionDecision what_to_remove(const RetentionPolicy& policy, const RetentionR
   return decision;
 }
 
-Result<RetentionRows> retention_rows(Store& store, const RetentionPolicy& policy) {
+Result<RetentionRows> retention_rows(Store& store, const RetentionPolicy& policy,
+                                     const ServedTraceBytes& served_bytes) {
   RetentionRows rows;
   if (policy.studies_ns) {
     auto studies = store.studies();
@@ -146,7 +147,7 @@ Result<RetentionRows> retention_rows(Store& store, const RetentionPolicy& policy
     }
   }
   if (policy.profiles || policy.profile_bytes) {
-    auto profiles = prune_candidates(store);
+    auto profiles = prune_candidates(store, served_bytes);
     HOCKET_TRY(profiles);
     rows.profiles = std::move(*profiles);
   }

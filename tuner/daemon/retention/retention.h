@@ -60,8 +60,9 @@ struct RetentionDecision {
 RetentionDecision what_to_remove(const RetentionPolicy& policy, const RetentionRows& rows,
                                  std::int64_t now_unix_ns);
 
-/// Reads what `policy` needs.
-Result<RetentionRows> retention_rows(Store& store, const RetentionPolicy& policy);
+/// Reads what `policy` needs. `served_bytes` is as in prune_candidates().
+Result<RetentionRows> retention_rows(Store& store, const RetentionPolicy& policy,
+                                     const ServedTraceBytes& served_bytes = {});
 
 /// Returns the number of audit entries from before `before_ns`.
 Result<std::int64_t> count_audit(Store& store, std::int64_t before_ns);

@@ -10,7 +10,7 @@ namespace hocket {
 StoreKeeper::StoreKeeper(StoreKeeperParts parts) : parts_(std::move(parts)) {}
 
 void StoreKeeper::start() {
-  if (parts_.policy.keeps_everything()) return;
+  if (parts_.policy.keeps_everything() && !parts_.traces) return;
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -39,13 +39,29 @@ void StoreKeeper::run_due(const std::stop_token& stop) {
 }
 
 Result<void> StoreKeeper::remove(const std::stop_token& stop) {
-  const auto rows = retention_rows(parts_.store, parts_.policy);
+  const auto served_bytes = [&](const TraceUrl& url) {
+    return parts_.traces ? parts_.traces->bytes_of(url) : 0;
+  };
+  const auto rows = retention_rows(parts_.store, parts_.policy, served_bytes);
   HOCKET_TRY(rows);
   const auto decision = what_to_remove(parts_.policy, *rows, parts_.now_unix_ns());
   const Removal removal =
       remove_expired(parts_.store, parts_.store_path, decision, kDaemonOwner, stop);
   report(removal);
-  return removal.error ? Result<void>(failure(*removal.error)) : Result<void>();
+  if (removal.error) return failure(*removal.error);
+  return parts_.traces ? sweep_traces() : Result<void>();
+}
+
+Result<void> StoreKeeper::sweep_traces() {
+  const auto rows = parts_.store.profiles();
+  HOCKET_TRY(rows);
+  const auto swept = parts_.traces->sweep(*rows, parts_.now_unix_ns());
+  HOCKET_TRY(swept);
+  if (swept->places > 0) {
+    parts_.log.write(LogLevel::info, "removed served traces of profiles that are gone",
+                     {{"profiles", swept->places}, {"freed_bytes", swept->bytes}});
+  }
+  return {};
 }
 
 void StoreKeeper::report(const Removal& removal) {

@@ -22,6 +22,7 @@
 #include "tuner/daemon/http/internal_errors.h"
 #include "tuner/daemon/http/log.h"
 #include "tuner/daemon/retention/retention.h"
+#include "tuner/daemon/traces/served_traces.h"
 
 namespace hocket {
 
@@ -33,6 +34,7 @@ struct StoreKeeperParts {
   const WallClock now_unix_ns;
   const Log log;
   const InternalErrors errors;
+  ServedTraces* traces = nullptr;  ///< null: this daemon serves none
 };
 
 class StoreKeeper {
@@ -43,11 +45,12 @@ class StoreKeeper {
   /// The parts must outlive this object.
   explicit StoreKeeper(StoreKeeperParts parts);
 
-  /// Starts a thread that calls run_due() every minute, if the policy removes anything at all; it
-  /// ends with this object.
+  /// Starts a thread that calls run_due() every minute, if there may be anything to remove at all;
+  /// it ends with this object.
   void start();
 
-  /// Removes what has expired, if it is time. Ends early once `stop` is requested.
+  /// Removes what has expired, and traces that are served here and belong to no profile, if it is
+  /// time. Ends early once `stop` is requested.
   void run_due(const std::stop_token& stop = {});
 
   /// What this object has removed.
@@ -59,6 +62,7 @@ class StoreKeeper {
  private:
   void run(const std::stop_token& stop);
   Result<void> remove(const std::stop_token& stop);
+  Result<void> sweep_traces();
   void report(const Removal& removal);
 
   const StoreKeeperParts parts_;

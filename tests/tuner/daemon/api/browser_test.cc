@@ -11,7 +11,8 @@ namespace {
 TEST(Browser, KeepsWhatItHasLoaded) {
   ProfiledJob job;
   const auto name = job.add().name;
-  Browser browser(*job.store);
+  const ServedTraces traces;
+  Browser browser(*job.store, traces);
   const auto first = must(browser.timeline(name));
   EXPECT_EQ(must(browser.timeline(name)), first);
   EXPECT_EQ(first->profile, name);
@@ -21,7 +22,8 @@ TEST(Browser, KeepsWhatItHasLoaded) {
 TEST(Browser, AnotherProfileOfTheSameNameIsLoadedAnew) {
   ProfiledJob job;
   const auto row = job.add();
-  Browser browser(*job.store);
+  const ServedTraces traces;
+  Browser browser(*job.store, traces);
   const auto first = must(browser.timeline(row.name));
   ASSERT_TRUE(job.store->remove_profile(row.id));
   EXPECT_EQ(code_of(browser.timeline(row.name)), ErrorCode::not_found);
@@ -32,7 +34,8 @@ TEST(Browser, AnotherProfileOfTheSameNameIsLoadedAnew) {
 TEST(Browser, AStudyIsExplainedAnewAfterItHasChanged) {
   std::int64_t now_ns = 1;
   const auto store = open_store_in_memory([&] { return ++now_ns; });
-  Browser browser(*store);
+  const ServedTraces traces;
+  Browser browser(*store, traces);
   EXPECT_EQ(code_of(browser.explanation("parabola")), ErrorCode::not_found);
   keep_study(*store, parabola());
   const auto first = must(browser.explanation("parabola"));

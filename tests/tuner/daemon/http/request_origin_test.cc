@@ -116,12 +116,13 @@ TEST(RequestOrigin, RefusesWhatTheBrowserSaysComesFromElsewhere) {
   }
 }
 
-TEST(RequestOrigin, TakesNothingButJson) {
+TEST(RequestOrigin, TakesNothingButJsonAndPlainBytes) {
   const auto with = [](const char* type, bool has_body) {
     return refused({.host = "localhost", .content_type = type, .has_body = has_body});
   };
-  for (const char* type : {"application/json", "Application/JSON",
-                           "application/json; charset=utf-8", "application/json ;charset=utf-8"}) {
+  for (const char* type :
+       {"application/json", "Application/JSON", "application/json; charset=utf-8",
+        "application/json ;charset=utf-8", "application/octet-stream"}) {
     EXPECT_EQ(with(type, true), 0) << type;
     EXPECT_EQ(with(type, false), 0) << type;
   }

@@ -44,6 +44,48 @@ class StoreKeeperTest : public ::testing::Test {
   const std::unique_ptr<Store> store_ = open_store_in_memory([this] { return wall_ns_; });
 };
 
+TEST_F(StoreKeeperTest, RemovesServedTracesThatNoProfileHas) {
+  const TemporaryFolder folder;
+  ServedTraces traces({.folder = folder.file("served"), .url = "http://node7", .store = "here"});
+  const auto kept = must(traces.make_place()), gone = must(traces.make_place());
+  for (const TracePlace& place : {kept, gone}) must(traces.append(place.place, 0, 0, "abc"));
+  must(store_->add_profile(
+      {.name = "kept", .ranks = {{.rank = 0, .trace_path = kept.of_rank(0).text()}}}));
+  // Files are timed by the real clock.
+  wall_ns_ = system_unix_ns() + kKeeperDayNs;
+  StoreKeeper keeper({.store = *store_,
+                      .store_path = {},
+                      .policy = {},
+                      .clock = clock_,
+                      .now_unix_ns = [this] { return wall_ns_; },
+                      .log = log_,
+                      .errors = errors_,
+                      .traces = &traces});
+  keeper.run_due();
+  EXPECT_EQ(traces.bytes_of(gone.of_rank(0)), 0);
+  EXPECT_EQ(traces.bytes_of(kept.of_rank(0)), 3);
+  EXPECT_THAT(lines_, Contains(HasSubstr("removed served traces")));
+}
+
+TEST_F(StoreKeeperTest, CountsTheBytesOfServedTraces) {
+  const TemporaryFolder folder;
+  ServedTraces traces({.folder = folder.file("served"), .url = "http://node7", .store = "here"});
+  const auto place = must(traces.make_place());
+  must(traces.append(place.place, 0, 0, "abc"));
+  must(store_->add_profile(
+      {.name = "large", .ranks = {{.rank = 0, .trace_path = place.of_rank(0).text()}}}));
+  StoreKeeper keeper({.store = *store_,
+                      .store_path = folder.file("hocket.db"),
+                      .policy = {.profile_bytes = 2},
+                      .clock = clock_,
+                      .now_unix_ns = [this] { return wall_ns_; },
+                      .log = log_,
+                      .errors = errors_,
+                      .traces = &traces});
+  keeper.run_due();
+  EXPECT_TRUE(must(store_->profiles()).empty());
+}
+
 TEST_F(StoreKeeperTest, RemovesAtTheStartAndThenEveryHour) {
   add_study("a");
   wall_ns_ += 3 * kKeeperDayNs;

@@ -43,6 +43,15 @@ Response json_response(const nlohmann::json& document, int status) {
   return response;
 }
 
+Response bytes_response(std::string bytes) {
+  Response response;
+  response.content_type = "application/octet-stream";
+  response.body = std::make_shared<const std::string>(std::move(bytes));
+  response.fields.emplace_back("X-Content-Type-Options", "nosniff");
+  response.fields.emplace_back("Cache-Control", "private, max-age=60");
+  return response;
+}
+
 Response error_response(int status, std::string_view code, const std::string& message) {
   return json_response({{"error", {{"code", code}, {"message", message}}}}, status);
 }

@@ -39,6 +39,9 @@ struct Call {
 };
 
 Response json_response(const nlohmann::json& document, int status = 200);
+/// Returns a response that is no text. A browser keeps it for a minute, since what it is of never
+/// changes but its name may be used again.
+Response bytes_response(std::string bytes);
 Response error_response(int status, std::string_view code, const std::string& message);
 /// Returns a response with status 400, 404 or 503; 503 with Retry-After.
 Response error_response(const Error& error);
@@ -86,6 +89,9 @@ Result<Reply> get_tile(const Call& call);
 Result<Reply> get_record(const Call& call);
 Result<Reply> get_range(const Call& call);
 Result<Reply> find_record(const Call& call);
+Result<Reply> make_trace_place(const Call& call);
+Result<Reply> put_trace(const Call& call);
+Result<Reply> get_served_trace(const Call& call);
 Result<Reply> simulate_step(const Call& call);
 Result<Reply> audit(const Call& call);
 

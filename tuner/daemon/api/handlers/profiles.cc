@@ -8,6 +8,7 @@
 #include "profiler/archive/report/diff_profiles.h"
 #include "profiler/timeline/timeline_json.h"
 #include "tuner/daemon/api/handlers/call.h"
+#include "tuner/daemon/traces/served_traces.h"
 
 namespace hocket {
 namespace {
@@ -16,7 +17,9 @@ constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMostPlace = std::numeric_limits<std::uint32_t>::max();
 
 Result<ProfileRow> profile_of(const Call& call, std::string_view parameter = "profile") {
-  return call.parts.store.profile(call.parameter(parameter));
+  auto row = call.parts.store.profile(call.parameter(parameter));
+  HOCKET_TRY(row);
+  return call.parts.traces.with_own_paths(std::move(*row));
 }
 
 Result<std::shared_ptr<const LoadedTimeline>> timeline_of(const Call& call) {
@@ -31,16 +34,6 @@ Result<std::int64_t> needed_number(const Call& call, const char* name, std::int6
                        "\" is missing: expected an integer from 0 to " + std::to_string(high));
   }
   return call.number(name, 0, high, 0);
-}
-
-Response bytes_response(std::string bytes) {
-  Response response;
-  response.content_type = "application/octet-stream";
-  response.body = std::make_shared<const std::string>(std::move(bytes));
-  response.fields.emplace_back("X-Content-Type-Options", "nosniff");
-  // A profile never changes, but its name may be used again.
-  response.fields.emplace_back("Cache-Control", "private, max-age=60");
-  return response;
 }
 
 }  // namespace

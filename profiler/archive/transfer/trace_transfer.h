@@ -1,0 +1,51 @@
+#pragma once
+
+// How trace files reach other hosts without a folder that all see: who saves a profile sends them
+// to a daemon, and who reads it fetches them from there (docs/CLUSTER.md, "Traces"). The seam to
+// these daemons. Thread-safe.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/files/scratch_folder.h"
+#include "store/trace_url.h"
+
+namespace hocket {
+
+/// A trace file on this host, which is there as long as this object.
+struct LocalTrace {
+  std::string path;
+  std::optional<ScratchFolder> folder = {};  ///< that the file was fetched into
+};
+
+class TraceSource {
+ public:
+  virtual ~TraceSource() = default;
+
+  /// Returns a copy of the trace. Errors: not_found if the daemon does not have it,
+  /// invalid_argument if it does not let this process read it, unavailable.
+  virtual Result<LocalTrace> fetch(const TraceUrl& url) = 0;
+};
+
+/// A new place at a daemon, for the traces of one profile.
+struct TracePlace {
+  std::string daemon;  ///< as in TraceUrl
+  std::string place;
+
+  TraceUrl of_rank(std::int64_t rank) const { return {daemon, place, rank}; }
+};
+
+class TraceTarget {
+ public:
+  virtual ~TraceTarget() = default;
+
+  /// Returns nothing if no daemon takes traces from here, which is no error.
+  virtual Result<std::optional<TracePlace>> make_place() = 0;
+
+  /// Sends the trace file at `path`, which stays.
+  virtual Result<void> send(const std::string& path, const TraceUrl& url) = 0;
+};
+
+}  // namespace hocket

@@ -1,0 +1,35 @@
+#pragma once
+
+// Names of trace files that a daemon serves, which profiles have in place of a file's path:
+// "https://node7:7077/v1/traces/PLACE/RANK". A place has the traces of one profile. Pure;
+// thread-safe.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace hocket {
+
+struct TraceUrl {
+  std::string daemon;  ///< "https://node7:7077"
+  std::string place;   ///< as is_trace_place() has it
+  std::int64_t rank = 0;
+
+  /// Returns the text that parse_trace_url() parses.
+  std::string text() const;
+  bool operator==(const TraceUrl&) const = default;
+};
+
+inline constexpr std::size_t kTracePlaceDigits = 32;
+
+/// Returns whether `text` names a place: 32 lower-case hexadecimal digits.
+bool is_trace_place(std::string_view text);
+
+/// Returns the number of a rank, in digits alone.
+std::optional<std::int64_t> parse_trace_rank(std::string_view text);
+
+/// Returns the parts of a trace's URL; nothing for any other text, such as a path.
+std::optional<TraceUrl> parse_trace_url(std::string_view text);
+
+}  // namespace hocket
