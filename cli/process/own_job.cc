@@ -4,67 +4,52 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <span>
 #include <string_view>
+
+#include "core/host/launcher_variables.h"
 
 namespace hocket {
 namespace {
 
-/// The beginnings of variables that Open MPI, MPICH and Intel MPI (PMI, Hydra), PMIx and torchrun
-/// set for a rank. OMPI_MCA_* has the settings of Open MPI's users; only its runtime's are listed.
-constexpr std::string_view kRankPrefixes[] = {"OMPI_COMM_WORLD_",
-                                              "OMPI_UNIVERSE_",
-                                              "OMPI_APP_CTX_",
-                                              "OMPI_NUM_APP_CTX",
-                                              "OMPI_FIRST_RANKS",
-                                              "OMPI_FILE_LOCATION",
-                                              "OMPI_ARGV",
-                                              "OMPI_COMMAND",
-                                              "OMPI_MCA_ess",
-                                              "OMPI_MCA_orte",
-                                              "OMPI_MCA_pmix",
-                                              "OMPI_MCA_initial_wdir",
-                                              "PMIX_",
-                                              "PRTE_",
-                                              "PMI_",
-                                              "HYDI_",
-                                              "HYDRA_",
-                                              "MPI_LOCAL",
-                                              "TORCHELASTIC_"};
+bool has(std::span<const std::string_view> names, std::string_view name) {
+  return std::ranges::count(names, name) > 0;
+}
 
-constexpr std::string_view kRankNames[] = {
-    "RANK",       "WORLD_SIZE",       "LOCAL_RANK",   "LOCAL_WORLD_SIZE",
-    "GROUP_RANK", "GROUP_WORLD_SIZE", "ROLE_RANK",    "ROLE_WORLD_SIZE",
-    "ROLE_NAME",  "SLURM_PROCID",     "SLURM_LOCALID"};
-
-/// Slurm sets these for an allocation and for each of its steps. An allocation's stay.
-constexpr std::string_view kStepNames[] = {"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_TASKS_PER_NODE",
-                                           "SLURM_NTASKS_PER_NODE"};
-
-bool starts_with_any(std::string_view name, auto const& prefixes) {
+bool has_start(std::span<const std::string_view> prefixes, std::string_view name) {
   return std::ranges::any_of(prefixes, [&](auto prefix) { return name.starts_with(prefix); });
+}
+
+/// Returns whether a launcher has set `name` for a rank, or for itself.
+bool is_of_rank(std::string_view name, const LauncherVariables& launcher, bool is_step) {
+  if (name == launcher.rank || name == launcher.local_rank || has(launcher.names, name) ||
+      has_start(launcher.prefixes, name)) {
+    return true;
+  }
+  const bool is_size = name == launcher.size || name == launcher.local_size;
+  if (launcher.step == nullptr) return is_size;
+  return is_step &&
+         (is_size || has(launcher.step_names, name) || has_start(launcher.step_prefixes, name));
 }
 
 }  // namespace
 
 std::vector<std::string> rank_variables(const std::vector<std::string>& names) {
-  const bool is_step = std::ranges::count(names, "SLURM_STEP_ID") > 0;
   std::vector<std::string> found;
   for (const std::string& name : names) {
-    const bool is_of_step =
-        is_step && (name.starts_with("SLURM_STEP_") || name.starts_with("SLURM_STEPID") ||
-                    std::ranges::count(kStepNames, name) > 0);
-    if (starts_with_any(name, kRankPrefixes) || std::ranges::count(kRankNames, name) > 0 ||
-        is_of_step) {
-      found.push_back(name);
-    }
+    const bool is_found =
+        std::ranges::any_of(launcher_variables(), [&](const LauncherVariables& launcher) {
+          const bool is_step = launcher.step && std::ranges::count(names, launcher.step) > 0;
+          return is_of_rank(name, launcher, is_step);
+        });
+    if (is_found) found.push_back(name);
   }
   return found;
 }
 
 std::string rank_on_host() {
-  for (const char* name :
-       {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}) {
-    if (const char* rank = getenv(name)) return rank;
+  for (const LauncherVariables& launcher : launcher_variables()) {
+    if (const char* rank = getenv(launcher.local_rank)) return rank;
   }
   return "0";
 }

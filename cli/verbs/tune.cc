@@ -164,7 +164,10 @@ Result<OpenStudy> open_study(const TuneOptions& options, const Context& context,
   };
   if (options.resume) {
     HOCKET_TRY(open());
+    const auto place = store_path(options.store);
+    HOCKET_TRY(place);
     return resume_study(*store, {.name = options.study,
+                                 .is_shared = is_postgres_uri(*place),
                                  .command = context.command.value_or(std::vector<std::string>()),
                                  .take_over = options.take_over,
                                  .keep_going = options.keep_going,
@@ -407,7 +410,8 @@ std::vector<CLI::Option*> add_options(CLI::App& verb, TuneOptions& options) {
                   "the store: a file, or a URI of PostgreSQL (default: $HOCKET_STORE, else "
                   "$XDG_STATE_HOME/hocket/hocket.db)");
   auto* resume = verb.add_flag("--resume", options.resume,
-                               "go on with --study, else with the latest unfinished one");
+                               "go on with --study, else with the latest unfinished one; in a "
+                               "database of several hosts, the latest of this host");
   verb.add_flag("--take-over", options.take_over,
                 "with --resume: the study's owner on another host has ended")
       ->needs(resume);

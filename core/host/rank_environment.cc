@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "core/host/launcher_variables.h"
 #include "core/host/rendezvous_secret.h"
 
 namespace hocket {
@@ -24,22 +25,8 @@ Result<int> parse_count(const std::string& name, const std::string& text, int lo
 
 using Variable = std::function<std::optional<std::string>(const char*)>;
 
-/// Environment variables that a launcher sets.
-struct Launcher {
-  const char *rank, *size, *local_rank, *local_size;
-  /// True when the local size is the requested number of ranks, not the actual one.
-  bool local_size_is_a_wish = false;
-};
-
-constexpr Launcher kLaunchers[] = {
-    {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
-     "OMPI_COMM_WORLD_LOCAL_SIZE"},
-    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
-    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE", true}};
-
 /// Reads everything except the rendezvous. Requires that the launcher has set rank and size.
-Result<void> read_ranks(const Launcher& launcher, const Variable& variable,
+Result<void> read_ranks(const LauncherVariables& launcher, const Variable& variable,
                         RankEnvironment& environment) {
   const auto read = [&](const char* name, int low, int high, int& target) -> Result<bool> {
     const auto text = variable(name);
@@ -70,7 +57,7 @@ Result<void> read_ranks(const Launcher& launcher, const Variable& variable,
 Result<RankEnvironment> read_rank_environment(
     const std::function<std::optional<std::string>(const char*)>& variable) {
   RankEnvironment environment;
-  for (const Launcher& launcher : kLaunchers) {
+  for (const LauncherVariables& launcher : launcher_variables()) {
     if (!variable(launcher.rank) || !variable(launcher.size)) continue;
     HOCKET_TRY(read_ranks(launcher, variable, environment));
     break;

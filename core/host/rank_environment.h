@@ -34,12 +34,9 @@ struct RankEnvironment {
 inline constexpr const char* kServersVariable = "HOCKET_SERVERS";
 
 /// Reads the environment of a launcher: the rendezvous from HOCKET_RENDEZVOUS or MASTER_ADDR and
-/// MASTER_PORT; rank and world size from the first launcher that set both: RANK/WORLD_SIZE,
-/// OMPI_COMM_WORLD_RANK/_SIZE, PMI_RANK/PMI_SIZE, SLURM_PROCID/SLURM_NTASKS; the rank on this host
-/// from LOCAL_RANK, OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID or SLURM_LOCALID; and the ranks per
-/// host from LOCAL_WORLD_SIZE, OMPI_COMM_WORLD_LOCAL_SIZE, MPI_LOCALNRANKS or
-/// SLURM_NTASKS_PER_NODE; the secret from HOCKET_RENDEZVOUS_SECRET; the parameter servers from
-/// HOCKET_SERVERS. `variable` looks up an
+/// MASTER_PORT; rank and world size from the first launcher that set both, with the rank on this
+/// host and the ranks per host (core/host/launcher_variables.h); the secret from
+/// HOCKET_RENDEZVOUS_SECRET; the parameter servers from HOCKET_SERVERS. `variable` looks up an
 /// environment variable (tests pass their own). invalid_argument for numbers out of range and for
 /// more than one rank without a rendezvous.
 Result<RankEnvironment> read_rank_environment(

@@ -1,7 +1,7 @@
 #pragma once
 
-// A Store whose nth call fails or throws without an effect, for tests of its callers. Not
-// thread-safe.
+// A Store whose nth call fails: without an effect, or with one of which the caller does not learn.
+// For tests of its callers. Not thread-safe.
 
 #include <cstdint>
 #include <functional>
@@ -13,7 +13,11 @@
 
 namespace hocket {
 
-enum class FaultKind { error, exception };
+enum class FaultKind {
+  error,
+  exception,
+  lost_answer,  ///< the call is made, and an error returned: the connection was lost behind it
+};
 
 class FaultyStore final : public Store {
  public:
@@ -21,6 +25,12 @@ class FaultyStore final : public Store {
   /// object.
   FaultyStore(Store& inner, int failing_call, FaultKind kind = FaultKind::error)
       : inner_(&inner), calls_left_(failing_call), kind_(kind) {}
+
+  /// From now on only calls of start_trial() count.
+  void count_started_trials() { counts_started_trials_ = true; }
+
+  /// Returns whether that call was made.
+  bool has_failed() const { return calls_left_ <= 0; }
 
   /// While it is locked, every call fails.
   void set_locked(bool is_locked) { is_locked_ = is_locked; }
@@ -70,7 +80,7 @@ class FaultyStore final : public Store {
     return pass([&] { return inner_->latest_unfinished_study(); });
   }
   Result<TrialRow> start_trial(const NewTrial& trial) override {
-    return pass([&] { return inner_->start_trial(trial); });
+    return pass([&] { return inner_->start_trial(trial); }, /*is_start=*/true);
   }
   Result<void> finish_trial(std::int64_t trial_id, const TrialResult& result) override {
     return pass([&] { return inner_->finish_trial(trial_id, result); });
@@ -217,9 +227,11 @@ class FaultyStore final : public Store {
   };
 
   template <class Call>
-  auto pass(Call&& call) -> decltype(call()) {
+  auto pass(Call&& call, bool is_start = false) -> decltype(call()) {
     if (is_locked_) return failure(Error{ErrorCode::timed_out, "the store is locked"});
+    if (counts_started_trials_ && !is_start) return call();
     if (--calls_left_ != 0) return call();
+    if (kind_ == FaultKind::lost_answer) (void)call();
     if (kind_ == FaultKind::exception) throw std::runtime_error(fault().message);
     return failure(fault());
   }
@@ -227,7 +239,7 @@ class FaultyStore final : public Store {
   Store* inner_;
   int calls_left_;
   FaultKind kind_;
-  bool is_locked_ = false, refuses_claims_ = false;
+  bool is_locked_ = false, refuses_claims_ = false, counts_started_trials_ = false;
   std::shared_ptr<bool> claims_held_ = std::make_shared<bool>(true);
   std::function<void()> before_removal_;
 };

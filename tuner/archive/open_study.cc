@@ -13,13 +13,52 @@
 namespace hocket {
 namespace {
 
-Result<StudyRow> find_study(Store& store, const std::string& name) {
-  if (!name.empty()) return store.study(name);
+/// Most studies that a message names.
+constexpr std::size_t kNamedStudies = 5;
+
+Error nothing_to_resume() {
+  return {ErrorCode::not_found,
+          "there is no unfinished study to resume; `hocket studies` lists what there is"};
+}
+
+/// Says which studies of other hosts there are, the newest first.
+Error only_of_others(const std::vector<StudyRow>& others, const std::string& host) {
+  std::string names;
+  for (std::size_t i = 0; i < std::min(others.size(), kNamedStudies); ++i) {
+    const std::string_view where = owner_host(others[i].owner);
+    names += (i == 0 ? "" : ", ") + others[i].name;
+    if (!where.empty()) names.append(" (on ").append(where).append(")");
+  }
+  if (others.size() > kNamedStudies) {
+    names += " and " + std::to_string(others.size() - kNamedStudies) + " more";
+  }
+  return {ErrorCode::not_found, "no unfinished study in this store was run on this host, " + host +
+                                    "; there " + (others.size() == 1 ? "is " : "are ") + names +
+                                    "; to go on with one of them, name it with --study"};
+}
+
+/// Returns the latest unfinished study of `hocket tune` that was run on this host.
+Result<StudyRow> latest_of_this_host(Store& store) {
+  auto studies = store.studies();
+  HOCKET_TRY(studies);
+  std::ranges::reverse(*studies);
+  std::erase_if(*studies, [](const StudyRow& study) {
+    return study.state == StudyState::finished || study.origin != StudyOrigin::tune;
+  });
+  const std::string host = this_host().name;
+  for (StudyRow& study : *studies) {
+    if (owner_host(study.owner) == host) return std::move(study);
+  }
+  return failure(studies->empty() ? nothing_to_resume() : only_of_others(*studies, host));
+}
+
+Result<StudyRow> find_study(Store& store, const StudyToResume& wanted) {
+  if (!wanted.name.empty()) return store.study(wanted.name);
+  if (wanted.is_shared) return latest_of_this_host(store);
   auto latest = store.latest_unfinished_study();
   HOCKET_TRY(latest);
   if (*latest) return std::move(**latest);
-  return failure(ErrorCode::not_found,
-                 "there is no unfinished study to resume; `hocket studies` lists what there is");
+  return failure(nothing_to_resume());
 }
 
 /// The command of such a study was sent to the daemon; running it would give whoever sent it the
@@ -102,7 +141,7 @@ Result<OpenStudy> start_study(Store& store, const StudyToStart& wanted) {
 }
 
 Result<OpenStudy> resume_study(Store& store, const StudyToResume& wanted) {
-  auto study = find_study(store, wanted.name);
+  auto study = find_study(store, wanted);
   HOCKET_TRY(study);
   HOCKET_TRY(check_origin(*study));
   auto definition = study_definition_from_json(study->definition);

@@ -33,7 +33,10 @@ struct StudyToStart {
 Result<OpenStudy> start_study(Store& store, const StudyToStart& wanted);
 
 struct StudyToResume {
-  std::string name = {};                  ///< empty: the latest of origin tune that is not finished
+  std::string name = {};  ///< empty: the latest of origin tune that is not finished
+  /// Other hosts have the store, too. Without a name, only a study that was run on this host
+  /// counts, since those of others may be somebody else's.
+  bool is_shared = false;
   std::vector<std::string> command = {};  ///< must be the study's, when there is one
   bool take_over = false;  ///< from an owner on another host, which cannot be checked from here
   /// Goes on although the default failed, also where the study ended for that reason.

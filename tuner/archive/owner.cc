@@ -42,6 +42,21 @@ std::optional<std::string> live_start_time(const std::string& pid) {
   return fields[kStartTime];
 }
 
+struct OwnerParts {
+  std::string_view pid, host, boot, start;
+};
+
+/// Returns the parts of "PID@HOST BOOT/START".
+std::optional<OwnerParts> owner_parts(std::string_view owner) {
+  const auto at = owner.find('@'), space = owner.rfind(' '), slash = owner.rfind('/');
+  if (at == std::string_view::npos || space == std::string_view::npos ||
+      slash == std::string_view::npos || at > space || space > slash) {
+    return std::nullopt;
+  }
+  return OwnerParts{owner.substr(0, at), owner.substr(at + 1, space - at - 1),
+                    owner.substr(space + 1, slash - space - 1), owner.substr(slash + 1)};
+}
+
 }  // namespace
 
 HostView this_host() {
@@ -61,19 +76,20 @@ std::string actor_text() {
 }
 
 OwnerState owner_state(std::string_view owner, const HostView& host) {
-  const auto at = owner.find('@'), space = owner.rfind(' '), slash = owner.rfind('/');
-  if (at == std::string_view::npos || space == std::string_view::npos ||
-      slash == std::string_view::npos || at > space || space > slash) {
-    return OwnerState::unknown;
-  }
-  if (owner.substr(at + 1, space - at - 1) != host.name) return OwnerState::unknown;
-  if (owner.substr(space + 1, slash - space - 1) != host.boot_id) return OwnerState::gone;
-  const std::string pid(owner.substr(0, at));
+  const auto parts = owner_parts(owner);
+  if (!parts || parts->host != host.name) return OwnerState::unknown;
+  if (parts->boot != host.boot_id) return OwnerState::gone;
+  const std::string pid(parts->pid);
   if (pid.empty() || pid.find_first_not_of("0123456789") != std::string::npos) {
     return OwnerState::unknown;
   }
   const auto start = host.start_time(pid);
-  return start && *start == owner.substr(slash + 1) ? OwnerState::alive : OwnerState::gone;
+  return start && *start == parts->start ? OwnerState::alive : OwnerState::gone;
+}
+
+std::string_view owner_host(std::string_view owner) {
+  const auto parts = owner_parts(owner);
+  return parts ? parts->host : std::string_view();
 }
 
 }  // namespace hocket

@@ -35,4 +35,7 @@ enum class OwnerState {
 
 OwnerState owner_state(std::string_view owner, const HostView& host);
 
+/// Returns the host of an owner; empty for a name that cannot be read.
+std::string_view owner_host(std::string_view owner);
+
 }  // namespace hocket

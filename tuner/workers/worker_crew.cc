@@ -20,11 +20,13 @@ WorkerCrew::WorkerCrew(Store& store, const StudyRow& study, const Clock& clock,
       patience_(clock, std::move(wait), [&cancel] { return !cancel.cancelled(); }) {}
 
 Result<std::vector<RunningTrial>> WorkerCrew::running() {
-  const auto rows = store_.trials(study_.id, TrialDetail::summary);
+  const auto rows = patience_([&] { return store_.trials(study_.id, TrialDetail::summary); });
   HOCKET_TRY(rows);
   running_.clear();
+  last_number_ = 0;
   std::vector<RunningTrial> trials;
   for (const TrialRow& row : *rows) {
+    last_number_ = std::max(*last_number_, row.number);
     if (row.state != TrialState::running) continue;
     const auto trial = session_trial(row);
     HOCKET_TRY(trial);
@@ -68,18 +70,39 @@ Result<std::size_t> WorkerCrew::free() {
   return places_;
 }
 
-Result<std::int64_t> WorkerCrew::start(const TrialToRun& trial) {
-  // If the store loses the connection while it commits, the trial may be offered twice, which costs
-  // one run of it.
-  const auto row = patience_([&] {
-    return store_.start_trial({.study_id = study_.id,
-                               .phase = trial.phase,
-                               .params = to_json(trial.params),
-                               .worker = trial.worker,
-                               .is_offered = true});
+Result<std::optional<TrialRow>> WorkerCrew::find_offer(const NewTrial& trial) const {
+  const auto rows = store_.trials(study_.id, TrialDetail::summary);
+  HOCKET_TRY(rows);
+  const auto next = std::ranges::find(*rows, *last_number_ + 1, &TrialRow::number);
+  if (next == rows->end()) return std::nullopt;
+  if (next->phase == trial.phase && next->params == trial.params) return *next;
+  return failure(ErrorCode::invalid_argument,
+                 "another process adds trials to study " + study_.name);
+}
+
+Result<TrialRow> WorkerCrew::offer(const NewTrial& trial) const {
+  bool may_be_offered = false;
+  return patience_([&]() -> Result<TrialRow> {
+    if (may_be_offered) {
+      auto offered = find_offer(trial);
+      HOCKET_TRY(offered);
+      if (*offered) return std::move(**offered);
+    }
+    may_be_offered = true;
+    return store_.start_trial(trial);
   });
+}
+
+Result<std::int64_t> WorkerCrew::start(const TrialToRun& trial) {
+  HOCKET_CHECK(last_number_, "running() comes first");
+  const auto row = offer({.study_id = study_.id,
+                          .phase = trial.phase,
+                          .params = to_json(trial.params),
+                          .worker = trial.worker,
+                          .is_offered = true});
   if (!row) return failure(as_bad_input(row.error()));
   running_[row->id] = row->number - 1;
+  last_number_ = row->number;
   if (places_ > 0) --places_;
   return row->number - 1;
 }
@@ -106,7 +129,7 @@ Result<void> WorkerCrew::give_up_lost(const std::vector<TrialRow>& rows) const {
     lost.message =
         "lost with its worker " + std::to_string(row.losses) +
         " times; if hosts fail without the trial, too, run it again in a study of its own";
-    HOCKET_TRY(store_.finish_trial(row.id, lost));
+    HOCKET_TRY(patience_([&] { return store_.finish_trial(row.id, lost); }));
   }
   return {};
 }

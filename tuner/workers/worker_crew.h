@@ -4,7 +4,8 @@
 // this host or on others. They and the study's owner, who has this crew, meet in the store: the
 // owner offers trials there, and workers claim them. A trial whose worker is lost is offered again,
 // and has failed once kMostLosses workers were lost with it, since it may be what they were lost
-// of. One thread.
+// of. Only the owner offers trials, so when the store's answer to an offer is lost, the trial with
+// the next number shows whether it was made. One thread.
 
 #include <cstdint>
 #include <functional>
@@ -33,6 +34,7 @@ class WorkerCrew final : public TrialCrew {
   WorkerCrew(Store& store, const StudyRow& study, const Clock& clock, const CancelToken& cancel,
              Wait wait, OnLook on_look = {});
 
+  /// Comes before all other calls.
   Result<std::vector<RunningTrial>> running() override;
   Result<std::size_t> free() override;
   Result<std::int64_t> start(const TrialToRun& trial) override;
@@ -41,6 +43,11 @@ class WorkerCrew final : public TrialCrew {
 
  private:
   Result<void> check_owner() const;
+  /// Offers a trial, once, however often the store is away meanwhile.
+  Result<TrialRow> offer(const NewTrial& trial) const;
+  /// Returns the trial behind the last one that this crew knows, if there is one. It must be
+  /// `trial`.
+  Result<std::optional<TrialRow>> find_offer(const NewTrial& trial) const;
   /// Returns the workers that are there, after trials of those that are not were offered again.
   Result<std::vector<WorkerRow>> look() const;
   /// Returns how many of `workers` have no trial.
@@ -58,6 +65,7 @@ class WorkerCrew final : public TrialCrew {
   const OnLook on_look_;
   const Patience patience_;
   std::map<std::int64_t, std::int64_t> running_;  ///< numbers of trials by their ids
+  std::optional<std::int64_t> last_number_;       ///< of the study's trials, in the store
   std::size_t places_ = 0;                        ///< what the study knows to be free
 };
 

@@ -20,6 +20,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 namespace fs = std::filesystem;
 
@@ -126,6 +127,18 @@ TEST_F(StoreOnPostgres, TracesOfOtherStoresAreLeftAlone) {
   EXPECT_THAT(doctor.out, AllOf(HasSubstr("others-1"), HasSubstr("another store may have it")));
   EXPECT_THAT(ask_hocket({"prune"}).out, HasSubstr("nothing to remove"));
   EXPECT_TRUE(fs::exists(trace));
+}
+
+TEST_F(StoreOnPostgres, ResumeTakesNoStudyOfAnotherHostUnnamed) {
+  NewStudy theirs = sample_study("theirs");
+  theirs.owner = "1@elsewhere boot/1";
+  must(must(open_store(place_.store()))->create_study(theirs));
+  const auto refused = ask_hocket({"tune", "--resume"});
+  EXPECT_EQ(refused.status, kBadInput);
+  EXPECT_THAT(refused.err, HasSubstr("there is theirs (on elsewhere)"));
+  EXPECT_THAT(ask_hocket({"tune", "--resume", "--study", "theirs"}).err,
+              Not(HasSubstr("on this host")));
+  EXPECT_EQ(must(must(open_store(place_.store()))->study("theirs")).owner, theirs.owner);
 }
 
 }  // namespace

@@ -2,9 +2,12 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <netinet/in.h>
 #include <pwd.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,11 +41,14 @@ fs::path program_folder() {
   return found.empty() ? fs::path() : *found.rbegin();
 }
 
+std::string content_of(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 /// Prints a file, and ends the program.
 [[noreturn]] void give_up(const std::string& why, const fs::path& log) {
-  std::ifstream file(log);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  std::fprintf(stderr, "PostgreSQL for tests: %s\n%s\n", why.c_str(), text.c_str());
+  std::fprintf(stderr, "PostgreSQL for tests: %s\n%s\n", why.c_str(), content_of(log).c_str());
   std::abort();
 }
 
@@ -73,6 +79,20 @@ pid_t start_program(const std::vector<std::string>& command, const fs::path& log
   if (chdir("/") != 0) _exit(99);
   execv(arguments[0], arguments.data());
   _exit(100);
+}
+
+/// Returns a port of 127.0.0.1 that nobody listens on at this moment.
+int unused_port() {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  HOCKET_CHECK(socket >= 0 && bind(socket, any, size) == 0 && getsockname(socket, any, &size) == 0,
+               "the system finds a free port");
+  close(socket);
+  return ntohs(address.sin_port);
 }
 
 int exit_status_of(pid_t process) {
@@ -109,17 +129,30 @@ PostgresServer::PostgresServer(const Options& options) : options_(options) {
        "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"},
       folder_ / "log");
   if (exit_status_of(made) != 0) give_up("initdb failed", folder_ / "log");
-  require_password_of(kSecuredUser);
+  write_rules();
+  if (!options_.certificate.empty()) {
+    write_private("server.crt", options_.certificate);
+    write_private("server.key", options_.key);
+    std::ofstream(folder_ / "data/postgresql.conf", std::ios::app) << "ssl = on\n";
+  }
   start();
 }
 
-void PostgresServer::require_password_of(const std::string& user) const {
-  const fs::path rules = folder_ / "data/pg_hba.conf";
-  std::ifstream file(rules);
-  const std::string others{std::istreambuf_iterator<char>(file), {}};
-  file.close();
-  // The first rule that matches counts.
-  std::ofstream(rules) << "local all " << user << " scram-sha-256\n" << others;
+void PostgresServer::write_rules() const {
+  // The first rule that matches counts, and whom none matches is refused.
+  std::string rules =
+      std::string("local all ") + kSecuredUser + " scram-sha-256\nlocal all all trust\n";
+  if (!options_.certificate.empty()) rules += "hostssl all all 127.0.0.1/32 scram-sha-256\n";
+  std::ofstream(folder_ / "data/pg_hba.conf") << rules;
+}
+
+void PostgresServer::write_private(const std::string& name, const std::string& text) const {
+  const fs::path path = folder_ / "data" / name;
+  std::ofstream(path) << text;
+  HOCKET_CHECK(chmod(path.c_str(), 0600) == 0, "a file can be made private");
+  if (geteuid() != 0) return;
+  const passwd* user = getpwnam(kServerUser);
+  HOCKET_CHECK(chown(path.c_str(), user->pw_uid, user->pw_gid) == 0, "root can give files");
 }
 
 PostgresServer::~PostgresServer() {
@@ -130,7 +163,10 @@ PostgresServer::~PostgresServer() {
 
 void PostgresServer::start() {
   const std::string sync = options_.is_durable ? "on" : "off";
+  const bool is_first = port_ == 0;
   for (int attempt = 0; attempt < 40; ++attempt) {
+    // Another program may take a port before the server does.
+    if (is_first && !options_.certificate.empty()) port_ = unused_port();
     if (try_start(sync)) return;
     // The processes of a server that was killed end a moment later, and it does not start before.
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -140,19 +176,24 @@ void PostgresServer::start() {
 
 bool PostgresServer::try_start(const std::string& sync) {
   const std::string folder = folder_;
-  process_ = start_program(
-      {program_folder() / "postgres", "-D", folder + "/data", "-k", folder, "-c",
-       "listen_addresses=", "-c", "fsync=" + sync, "-c", "full_page_writes=" + sync, "-c",
-       "autovacuum=off", "-c", "max_connections=60", "-c", "shared_buffers=16MB", "-c",
-       // Containers may have little shared memory.
-       "dynamic_shared_memory_type=mmap"},
-      folder_ / "log");
+  std::vector<std::string> command{program_folder() / "postgres", "-D", folder + "/data", "-k",
+                                   folder};
+  const std::string address = port_ == 0 ? "" : "127.0.0.1";
+  for (const std::string& setting :
+       {"listen_addresses=" + address, "fsync=" + sync, "full_page_writes=" + sync,
+        std::string("autovacuum=off"), std::string("max_connections=60"),
+        std::string("shared_buffers=16MB"),
+        // Containers may have little shared memory.
+        std::string("dynamic_shared_memory_type=mmap")}) {
+    command.insert(command.end(), {"-c", setting});
+  }
+  if (port_ != 0) command.insert(command.end(), {"-p", std::to_string(port_)});
+  process_ = start_program(command, folder_ / "log");
   for (int attempt = 0; attempt < 1200; ++attempt) {
     int status = 0;
     if (waitpid(process_, &status, WNOHANG) == process_) return false;
     // Says so when it accepts connections.
-    std::ifstream state(folder_ / "data/postmaster.pid");
-    const std::string text{std::istreambuf_iterator<char>(state), {}};
+    const std::string text = content_of(folder_ / "data/postmaster.pid");
     const bool is_its_own = text.starts_with(std::to_string(process_) + "\n");
     if (is_its_own && text.find("ready") != std::string::npos) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(25));
@@ -175,8 +216,13 @@ void PostgresServer::stop() {
 }
 
 std::string PostgresServer::uri(const std::string& schema, const std::string& user) const {
-  return "postgresql://" + user + "@/postgres?host=" + folder_.string() +
+  const std::string port = port_ == 0 ? "" : "&port=" + std::to_string(port_);
+  return "postgresql://" + user + "@/postgres?host=" + folder_.string() + port +
          "&options=-csearch_path%3D" + schema;
+}
+
+std::string PostgresServer::log() const {
+  return content_of(folder_ / "log");
 }
 
 std::string PostgresServer::new_schema() {
@@ -192,9 +238,7 @@ std::string PostgresServer::sql(const std::string& schema, const std::string& te
                      "--no-align", "-v", "ON_ERROR_STOP=1", "-c", text, uri(schema)},
                     output);
   const int status = exit_status_of(psql);
-  std::ifstream file(output);
-  std::string printed{std::istreambuf_iterator<char>(file), {}};
-  file.close();
+  std::string printed = content_of(output);
   std::error_code error;
   fs::remove(output, error);
   HOCKET_CHECK(status == 0, ("psql: " + printed).c_str());

@@ -1,7 +1,7 @@
 #pragma once
 
-// A server of PostgreSQL for tests, in a folder of its own, on a socket there and on no port. One
-// thread.
+// A server of PostgreSQL for tests, in a folder of its own, on a socket there and, if a test wants
+// that, on a port of this host. One thread.
 
 #include <sys/types.h>
 
@@ -18,6 +18,9 @@ class PostgresServer {
   struct Options {
     /// Whether what is committed survives the end of the server. Slower.
     bool is_durable = false;
+    /// PEM of a certificate and its key. The server also listens on a free port of 127.0.0.1, and
+    /// lets those in there who use TLS and know their password. Empty: it has no port.
+    std::string certificate = {}, key = {};
   };
 
   /// A user that is let in with a password alone, once a test has made it.
@@ -40,6 +43,10 @@ class PostgresServer {
 
   /// Returns a URI of the database with this search_path, for `user`.
   std::string uri(const std::string& schema, const std::string& user = "hocket") const;
+  /// Returns its port, the same after each start.
+  int port() const { return port_; }
+  /// Returns what it has written to its log.
+  std::string log() const;
   /// Makes a schema that no test has had, and returns its URI.
   std::string new_schema();
   /// Runs SQL with psql in `schema`, and returns what it prints.
@@ -53,11 +60,14 @@ class PostgresServer {
  private:
   bool try_start(const std::string& sync);
   void end(int signal);
-  void require_password_of(const std::string& user) const;
+  void write_rules() const;
+  /// Writes a file that only the server may read.
+  void write_private(const std::string& name, const std::string& text) const;
 
   Options options_;
   std::filesystem::path folder_;
   pid_t process_ = -1;
+  int port_ = 0;
   int schemas_ = 0;
 };
 

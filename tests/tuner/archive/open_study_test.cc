@@ -93,6 +93,40 @@ TEST_F(OpenStudyTest, NeverRunsAStudyThatCameFromElsewhere) {
   EXPECT_EQ(resume_study(*store_, {})->study.name, "own");
 }
 
+TEST_F(OpenStudyTest, InASharedStoreTheLatestOfThisHostIsResumed) {
+  const StudyToResume latest{.is_shared = true};
+  from_elsewhere(StudyOrigin::http, "sent");
+  EXPECT_THAT(refusal(latest), HasSubstr("there is no unfinished study to resume"));
+  for (const char* name : {"old", "mine", "done", "theirs"}) ASSERT_TRUE(start(*store_, name));
+  set("old", StudyState::interrupted, gone_owner());
+  set("mine", StudyState::interrupted, gone_owner());
+  set("done", StudyState::finished, gone_owner());
+  set("theirs", StudyState::interrupted, "1@elsewhere boot/1");
+  EXPECT_EQ(resume_study(*store_, latest)->study.name, "mine");
+
+  set("mine", StudyState::interrupted, gone_owner());
+  EXPECT_EQ(resume_study(*store_, {})->study.name, "theirs") << "a file is of one host";
+}
+
+TEST_F(OpenStudyTest, InASharedStoreStudiesOfOthersAreResumedByName) {
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g"}) {
+    ASSERT_TRUE(start(*store_, name));
+    set(name, StudyState::interrupted, "1@node-" + std::string(name) + " boot/1");
+  }
+  set("g", StudyState::interrupted, "?");
+  const StudyToResume latest{.is_shared = true};
+  const auto error = resume_study(*store_, latest).error();
+  EXPECT_EQ(error.code, ErrorCode::not_found);
+  EXPECT_EQ(error.message,
+            "no unfinished study in this store was run on this host, " + this_host().name +
+                "; there are g, f (on node-f), e (on node-e), d (on node-d), c (on node-c) and 2 "
+                "more; to go on with one of them, name it with --study");
+  for (const char* name : {"b", "c", "d", "e", "f", "g"}) set(name, StudyState::finished, "");
+  EXPECT_THAT(refusal(latest), HasSubstr("; there is a (on node-a); to go on"));
+  EXPECT_EQ(store_->study("a")->owner, "1@node-a boot/1");
+  EXPECT_EQ(resume_study(*store_, {.name = "a", .is_shared = true})->study.name, "a");
+}
+
 TEST_F(OpenStudyTest, AStudyOfWorkersIsResumedWithTheTrialsThatStillRun) {
   auto definition = small_definition();
   definition.workers = 2;

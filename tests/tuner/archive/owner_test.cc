@@ -30,6 +30,14 @@ TEST(Owner, IsUnknownWhenItCannotBeRead) {
   }
 }
 
+TEST(Owner, HasAHost) {
+  EXPECT_EQ(owner_host("42@node7 boot-a/1000"), "node7");
+  EXPECT_EQ(owner_host(owner_text()), this_host().name);
+  for (const auto* text : {"", "42", "42@node7", "42@node7 boot-a", "/ @", "workers"}) {
+    EXPECT_EQ(owner_host(text), "") << text;
+  }
+}
+
 TEST(Owner, ThisProcessIsAlive) {
   EXPECT_EQ(owner_state(owner_text(), this_host()), OwnerState::alive);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "tests/rounds.h"
 #include "tests/set_clock.h"
@@ -246,6 +247,113 @@ TEST_F(WorkerCrewTest, AStoreThatStaysAwayEndsTheStudyAfterAWhile) {
   EXPECT_EQ(result.error().message, "the store is locked");
   EXPECT_GE(clock_.now - begin_ns, kStorePatienceNs);
   EXPECT_LT(clock_.now - begin_ns, 2 * kStorePatienceNs);
+}
+
+TEST_F(WorkerCrewTest, AnyCallMayFailOnce) {
+  bool is_any_left = true;
+  for (int call = 1; is_any_left; ++call) {
+    SCOPED_TRACE("call " + std::to_string(call));
+    study_ = SharedStudy();
+    study_.definition.trials = 2;
+    study_.definition.confirm_pairs = 0;
+    has_.clear();
+    FaultyStore faulty(*study_.store, call);
+    WorkerCrew crew(faulty, study_.open.study, clock_, cancel_, [&](std::int64_t) {
+      if (!has_.contains("w")) {
+        claim("w");
+      } else if (has_["w"].number != 2) {
+        finish("w");
+      } else {
+        has_.erase("w");
+        *study_.now_ns += 2 * kLeaseNs;
+      }
+    });
+    const auto result = run(crew);
+    ASSERT_TRUE(result) << result.error().message;
+    ASSERT_EQ(result->trials.size(), 2u);
+    EXPECT_EQ(result->trials[1].outcome.state, TrialState::failed) << "it was lost too often";
+    is_any_left = faulty.has_failed();
+  }
+}
+
+TEST_F(WorkerCrewTest, AnOfferWhoseAnswerIsLostIsNotMadeAgain) {
+  std::set<TrialPhase> lost;
+  bool is_any_left = true;
+  for (int offer = 1; is_any_left; ++offer) {
+    SCOPED_TRACE("offer " + std::to_string(offer));
+    study_ = SharedStudy();
+    has_.clear();
+    std::mt19937_64 random(offer);
+    FaultyStore faulty(*study_.store, offer, FaultKind::lost_answer);
+    faulty.count_started_trials();
+    bool is_noted = false;
+    WorkerCrew crew(faulty, study_.open.study, clock_, cancel_, [&](std::int64_t) {
+      if (faulty.has_failed() && !std::exchange(is_noted, true)) {
+        lost.insert(study_.trials().back().phase);
+      }
+      // What was offered is claimed, and maybe ended, before the store is there again.
+      for (std::uint64_t i = 0; i < 1 + random() % 3; ++i) step({"a", "b"}, random);
+    });
+    const auto result = run(crew);
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_TRUE(result->promoted) << result->reason;
+    EXPECT_EQ(study_.trials().size(), result->trials.size()) << "a trial was offered twice";
+    auto again = this->crew([](std::int64_t) { FAIL() << "waits for nothing"; });
+    const auto resumed = run(again, read_history(*study_.store, study_.id()).value());
+    ASSERT_TRUE(resumed) << resumed.error().message;
+    EXPECT_EQ(resumed->reason, result->reason);
+    is_any_left = faulty.has_failed() && !HasFailure();
+  }
+  EXPECT_EQ(lost, (std::set{TrialPhase::search, TrialPhase::confirm}));
+}
+
+TEST_F(WorkerCrewTest, AStudyThatEndsWithAnOfferWhoseAnswerIsLostIsResumed) {
+  bool is_any_left = true;
+  for (int offer = 1; is_any_left; ++offer) {
+    SCOPED_TRACE("offer " + std::to_string(offer));
+    study_ = SharedStudy();
+    has_.clear();
+    std::mt19937_64 random(offer);
+    FaultyStore faulty(*study_.store, offer, FaultKind::lost_answer);
+    faulty.count_started_trials();
+    CancelToken stop;
+    WorkerCrew first(faulty, study_.open.study, clock_, stop, [&](std::int64_t) {
+      if (faulty.has_failed()) stop.cancel();
+      step({"a", "b"}, random);
+    });
+    is_any_left = !run(first);
+    EXPECT_EQ(is_any_left, faulty.has_failed());
+    auto second = crew([&](std::int64_t) { step({"a", "b"}, random); });
+    const auto result = run(second, read_history(*study_.store, study_.id()).value());
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_TRUE(result->promoted) << result->reason;
+    EXPECT_EQ(study_.trials().size(), result->trials.size()) << "a trial was offered twice";
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(WorkerCrewTest, ATrialOfAnotherProcessIsNotTakenForAnOffer) {
+  const Params defaults = small_study_space().defaults();
+  const Params others{{"a", std::int64_t{1}}, {"b", std::int64_t{1}}};
+  for (const auto& [params, phase] :
+       {std::pair(defaults, TrialPhase::confirm), std::pair(others, TrialPhase::search)}) {
+    SCOPED_TRACE(to_string(phase));
+    study_ = SharedStudy();
+    has_.clear();
+    claim("a");
+    FaultyStore faulty(*study_.store, 1);
+    faulty.count_started_trials();
+    CancelToken stop;
+    bool has_intruded = false;
+    WorkerCrew crew(faulty, study_.open.study, clock_, stop, [&](std::int64_t) {
+      if (std::exchange(has_intruded, true)) return stop.cancel();
+      study_.offer(params, phase);
+    });
+    const auto result = run(crew);
+    ASSERT_TRUE(has_intruded);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().message, "another process adds trials to study shared");
+  }
 }
 
 TEST_F(WorkerCrewTest, EndsWhenAnotherProcessTakesTheStudyOverOrTheUserStopsIt) {

@@ -2,15 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 
-#include <cstdio>
 #include <memory>
 #include <string>
 
 #include "tests/temporary_folder.h"
+#include "tests/tls_identity.h"
 #include "tests/tuner/client/fake_daemon.h"
 #include "tuner/client/link/http_client.h"
 #include "tuner/client/link/http_client_certificate.h"
@@ -21,38 +19,8 @@ namespace {
 template <class T>
 using Owned = std::unique_ptr<T, void (*)(T*)>;
 
-/// A self-signed certificate for `names` ("IP:127.0.0.1"), and its key.
-struct Identity {
-  Owned<EVP_PKEY> key{EVP_EC_gen("P-256"), EVP_PKEY_free};
-  Owned<X509> certificate{X509_new(), X509_free};
-
-  explicit Identity(const char* names) {
-    X509_set_version(certificate.get(), 2);
-    ASN1_INTEGER_set(X509_get_serialNumber(certificate.get()), 1);
-    X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -3600);
-    X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 3600);
-    X509_set_pubkey(certificate.get(), key.get());
-    X509_NAME* const name = X509_get_subject_name(certificate.get());
-    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
-                               reinterpret_cast<const unsigned char*>("test"), -1, -1, 0);
-    X509_set_issuer_name(certificate.get(), name);
-    for (const auto& [kind, text] : {std::pair{NID_subject_alt_name, names},
-                                     std::pair{NID_basic_constraints, "critical,CA:TRUE"}}) {
-      X509_EXTENSION* const extension = X509V3_EXT_conf_nid(nullptr, nullptr, kind, text);
-      X509_add_ext(certificate.get(), extension, -1);
-      X509_EXTENSION_free(extension);
-    }
-    X509_sign(certificate.get(), key.get(), EVP_sha256());
-  }
-
-  void write(const std::string& path) const {
-    const Owned<FILE> file(std::fopen(path.c_str(), "w"), [](FILE* f) { std::fclose(f); });
-    PEM_write_X509(file.get(), certificate.get());
-  }
-};
-
 /// Answers one request per connection, as `identity`.
-std::function<void(FakeDaemon::Peer&)> serving(const Identity& identity) {
+std::function<void(FakeDaemon::Peer&)> serving(const TlsIdentity& identity) {
   return [&identity](FakeDaemon::Peer& peer) {
     const Owned<SSL_CTX> context(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);
     SSL_CTX_use_certificate(context.get(), identity.certificate.get());
@@ -76,9 +44,8 @@ Result<HttpResponse> get(const FakeDaemon& daemon, std::string ca_file) {
 
 TEST(HttpClientTls, SpeaksToADaemonWhoseCertificateItTrusts) {
   const TemporaryFolder folder;
-  const std::string ca_file = folder.file("ca.pem");
-  const Identity identity("DNS:tuner,IP:127.0.0.1");
-  identity.write(ca_file);
+  const TlsIdentity identity("DNS:tuner,IP:127.0.0.1");
+  const std::string ca_file = folder.write("ca.pem", identity.certificate_text());
   const FakeDaemon daemon(serving(identity));
   const auto response = get(daemon, ca_file);
   ASSERT_TRUE(response) << response.error().message;
@@ -87,10 +54,8 @@ TEST(HttpClientTls, SpeaksToADaemonWhoseCertificateItTrusts) {
 
 TEST(HttpClientTls, RefusesADaemonThatItDoesNotTrustOrThatHasAnotherName) {
   const TemporaryFolder folder;
-  const std::string ca_file = folder.file("ca.pem"), others = folder.file("others.pem");
-  const Identity here("IP:127.0.0.1"), elsewhere("DNS:elsewhere,IP:127.0.0.2");
-  here.write(others);
-  elsewhere.write(ca_file);
+  const TlsIdentity here("IP:127.0.0.1"), elsewhere("DNS:elsewhere,IP:127.0.0.2");
+  const std::string ca_file = folder.write("ca.pem", elsewhere.certificate_text());
   const FakeDaemon right(serving(here)), wrong(serving(elsewhere));
   for (const auto& response : {get(right, ""), get(right, ca_file), get(wrong, ca_file)}) {
     ASSERT_FALSE(response);
@@ -111,9 +76,8 @@ TEST(HttpClientTls, RefusesADaemonThatItDoesNotTrustOrThatHasAnotherName) {
 
 TEST(HttpClientTls, ACertificateWithoutNamesSaysSo) {
   const TemporaryFolder folder;
-  const std::string ca_file = folder.file("ca.pem");
-  const Identity nobody("email:root@example.org");
-  nobody.write(ca_file);
+  const TlsIdentity nobody("email:root@example.org");
+  const std::string ca_file = folder.write("ca.pem", nobody.certificate_text());
   const FakeDaemon daemon(serving(nobody));
   EXPECT_THAT(get(daemon, ca_file).error().message,
               ::testing::HasSubstr("is not for 127.0.0.1: it has no name of a host"));
@@ -122,7 +86,7 @@ TEST(HttpClientTls, ACertificateWithoutNamesSaysSo) {
 TEST(HttpClientTls, FewNamesOfACertificateAreShown) {
   std::string names = "DNS:a,IP:::1";
   for (int i = 0; i < 20; ++i) names += ",DNS:n" + std::to_string(i);
-  const Identity many(names.c_str());
+  const TlsIdentity many(names.c_str());
   const std::string text = certificate_names(many.certificate.get());
   EXPECT_TRUE(text.ends_with("n7, …")) << text;
   EXPECT_THAT(text, ::testing::HasSubstr(", ::1, "));
