@@ -191,9 +191,11 @@ TEST_F(WorkTest, AnInterruptedStudyLetsItsWorkersGoAndCanBeResumed) {
   const auto left = worker.wait();
   EXPECT_EQ(left.status, 0) << left.err;
   EXPECT_THAT(left.out, HasSubstr("was interrupted"));
-  // As many workers as before.
+  // As many workers as before. The trial that was given back may have gone to the other worker.
   expect_whole(hocket_run(folder_, {"tune", "--resume", "--json"}));
-  for (const TrialRow& trial : trials()) EXPECT_THAT(trial.worker, HasSubstr(":0"));
+  for (const TrialRow& trial : trials()) {
+    if (trial.number > 1) EXPECT_THAT(trial.worker, HasSubstr(":0"));
+  }
 }
 
 TEST_F(WorkTest, SaysWhyACommandThatNoWorkerCanRunEndsTheStudy) {

@@ -251,7 +251,8 @@ TEST_F(SaveProfile, TracesThatWereSentLeaveNoFiles) {
   EXPECT_FALSE(std::filesystem::exists(folder));
 
   stays.target = &none;
-  must(save_profile(*store_, path_, std::move(stays)));
+  const auto stayed = must(save_profile(*store_, path_, std::move(stays)));
+  EXPECT_THAT(stayed.detail["notes"].dump(), testing::Not(HasSubstr("daemon")));
   EXPECT_TRUE(std::filesystem::exists(trace_file_path(other, 1))) << "no daemon takes them";
 }
 
