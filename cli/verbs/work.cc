@@ -194,7 +194,7 @@ void add_work(CLI::App& program, Action& action) {
       "--store", options->store,
       "the study's store: a file, or a URI of PostgreSQL (default: $HOCKET_STORE, else "
       "$XDG_STATE_HOME/hocket/hocket.db)");
-  // An empty address must not become that of HOCKET_DAEMON, whose commands nobody agreed to run.
+  // An address that is empty by mistake must not mean the store.
   verb->add_option("--daemon", options->daemon.address,
                    "a daemon on the study's store, http://HOST:PORT or https://HOST:PORT, instead "
                    "of the store; HOCKET_DAEMON is not used")
