@@ -17,16 +17,16 @@ constexpr std::size_t kMostHostBytes = 255;
 /// two.
 constexpr std::size_t kMostOutputTextBytes = 2 * (kTrialOutputLimitBytes + 100);
 
-constexpr std::array kStates = {Word{"running", StudyState::running},
-                                Word{"finished", StudyState::finished},
-                                Word{"interrupted", StudyState::interrupted}};
-constexpr std::array kOrigins = {Word{"tune", StudyOrigin::tune}, Word{"http", StudyOrigin::http},
-                                 Word{"live", StudyOrigin::live}};
-constexpr std::array kPhases = {Word{"search", TrialPhase::search},
-                                Word{"confirm", TrialPhase::confirm}};
-constexpr std::array kEnds = {Word{"complete", TrialState::complete},
-                              Word{"failed", TrialState::failed},
-                              Word{"timeout", TrialState::timeout}};
+constexpr std::array<Word<StudyState>, 3> kStates = {{{"running", StudyState::running},
+                                                      {"finished", StudyState::finished},
+                                                      {"interrupted", StudyState::interrupted}}};
+constexpr std::array<Word<StudyOrigin>, 3> kOrigins = {
+    {{"tune", StudyOrigin::tune}, {"http", StudyOrigin::http}, {"live", StudyOrigin::live}}};
+constexpr std::array<Word<TrialPhase>, 2> kPhases = {
+    {{"search", TrialPhase::search}, {"confirm", TrialPhase::confirm}}};
+constexpr std::array<Word<TrialState>, 3> kEnds = {{{"complete", TrialState::complete},
+                                                    {"failed", TrialState::failed},
+                                                    {"timeout", TrialState::timeout}}};
 
 void read_id(JsonReader& reader, const char* name, std::int64_t& id) {
   reader.integer(name, id, 1, kMostInteger);
