@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "tuner/archive/owner.h"
+#include "tuner/workers/store_trial_source.h"
 #include "tuner/workers/waiting.h"
 #include "tuner/workers/worker.h"
 
@@ -35,10 +36,11 @@ LocalWorkers::LocalWorkers(Store& store, const StudyRow& study, std::int64_t cou
     Bell& bell = bells_.emplace_back();
     threads_.emplace_back([this, &store, &clock, &for_owner, &bell, number, id = study.id] {
       RingingWorker observer(for_owner);
+      StoreTrialSource source(store);
       const WorkerOptions options{
           .study = std::to_string(id), .name = own_worker_name(number), .host = this_host().name};
       const auto end =
-          run_worker(store, options,
+          run_worker(source, options,
                      command_runners(clock, cancel_, {{"HOCKET_WORKER", std::to_string(number)}}),
                      observer, clock, cancel_, bell.wait_unless_cancelled(cancel_));
       if (end) return;

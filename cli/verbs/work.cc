@@ -4,8 +4,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <utility>
 
 #include "cli/inputs/command_line.h"
+#include "cli/inputs/daemon_access.h"
 #include "cli/inputs/store_access.h"
 #include "cli/output/value_text.h"
 #include "cli/process/interrupt.h"
@@ -17,9 +19,12 @@
 #include "store/open.h"
 #include "store/store_uri.h"
 #include "tuner/archive/owner.h"
+#include "tuner/client/link/daemon_access.h"
 #include "tuner/client/link/environment.h"
 #include "tuner/slurm/allocation.h"
 #include "tuner/trial/limit.h"
+#include "tuner/workers/http_trial_source.h"
+#include "tuner/workers/store_trial_source.h"
 #include "tuner/workers/waiting.h"
 #include "tuner/workers/worker.h"
 
@@ -28,6 +33,7 @@ namespace {
 
 struct WorkOptions {
   std::string study, store;
+  DaemonChoice daemon;  ///< has an address if trials come from a daemon
   std::string lease = "30s", idle = "1h";
   bool json = false;
 };
@@ -35,12 +41,20 @@ struct WorkOptions {
 constexpr const char* kWorkFooter =
     "Runs the study's command for trials that `hocket tune --workers N` offers, until the study\n"
     "ends. Any number of workers may join and leave at any time, on every host that reaches the\n"
-    "store and has the command and its working directory. When a worker dies, its trial goes to\n"
-    "another. A signal that ends it gives the trial back at once, and is no error.\n"
+    "store, or a daemon (`hocket serve`) of it, and has the command and its working directory. "
+    "When\n"
+    "a worker dies, its trial goes to another. A signal that ends it gives the trial back at "
+    "once,\n"
+    "and is no error. It runs the commands that the store or the daemon names, so a daemon is "
+    "only\n"
+    "used if --daemon names it; HOCKET_TOKEN_FILE names the file with the token, whose role must "
+    "be\n"
+    "report.\n"
     "Examples:\n"
     "  hocket work gpt2-3\n"
     "  srun --ntasks-per-node=1 hocket work gpt2-3 --store postgresql://hocket@db/hocket\n"
-    "  mpirun -n 4 hocket work gpt2-3\n";
+    "  mpirun -n 4 hocket work gpt2-3\n"
+    "  HOCKET_TOKEN_FILE=token hocket work gpt2-3 --daemon https://tuner.example.org:7077\n";
 
 constexpr std::size_t kWorkMessageLimitBytes = 300;
 
@@ -83,6 +97,12 @@ Result<std::int64_t> duration_option(const std::string& text, const char* name) 
   return *ns;
 }
 
+/// The store or the daemon that a worker takes trials from.
+struct OpenSource {
+  std::unique_ptr<Store> store;  ///< null for a daemon
+  std::unique_ptr<TrialSource> trials;
+};
+
 /// Refuses a store in a file that a process on another host uses: several hosts would destroy it.
 Result<void> check_host(const WorkOptions& options, Store& store) {
   const auto path = store_path(options.store);
@@ -100,15 +120,36 @@ Result<void> check_host(const WorkOptions& options, Store& store) {
                      "several hosts in a database of PostgreSQL (docs/CLUSTER.md)");
 }
 
+Result<OpenSource> open_source(const WorkOptions& options) {
+  OpenSource source;
+  if (!options.daemon.address.empty()) {
+    const auto access = daemon_access(options.daemon);
+    HOCKET_TRY(access);
+    source.trials = std::make_unique<HttpTrialSource>(*access);
+    return source;
+  }
+  auto store = open_existing(options.store);
+  HOCKET_TRY(store);
+  HOCKET_TRY(check_host(options, **store));
+  source.store = std::move(*store);
+  source.trials = std::make_unique<StoreTrialSource>(*source.store);
+  return source;
+}
+
+/// Returns why `text` is no address of a daemon; empty if it is one.
+std::string wrong_address(const std::string& text) {
+  const auto address = parse_daemon_address(text);
+  return address ? std::string() : address.error().message;
+}
+
 Result<int> work(const WorkOptions& options, Context& context) {
   HOCKET_TRY(no_command(context.command, "work"));
   const auto lease_ns = duration_option(options.lease, "--lease");
   HOCKET_TRY(lease_ns);
   const auto idle_ns = duration_option(options.idle, "--idle");
   HOCKET_TRY(idle_ns);
-  const auto store = open_existing(options.store);
-  HOCKET_TRY(store);
-  HOCKET_TRY(check_host(options, **store));
+  const auto source = open_source(options);
+  HOCKET_TRY(source);
   const auto in_slurm = slurm_worker_name(process_environment);
   const std::string number = rank_on_host();
   // Its trials are jobs of their own, whichever launcher started this worker.
@@ -126,9 +167,9 @@ Result<int> work(const WorkOptions& options, Context& context) {
                                return slurm_time_left_ns(process_environment, system_unix_ns(),
                                                          clock);
                              }};
-  const auto end =
-      run_worker(**store, worker, command_runners(clock, cancel, {{"HOCKET_WORKER", number}}),
-                 lines, clock, cancel, wait_unless_cancelled(cancel));
+  const auto end = run_worker(*source->trials, worker,
+                              command_runners(clock, cancel, {{"HOCKET_WORKER", number}}), lines,
+                              clock, cancel, wait_unless_cancelled(cancel));
   HOCKET_TRY(end);
   if (options.json) {
     context.out << json_text({{"study", options.study},
@@ -149,10 +190,17 @@ void add_work(CLI::App& program, Action& action) {
   auto options = std::make_shared<WorkOptions>();
   auto* verb = program.add_subcommand("work", "run trials of a study that `hocket tune` shares");
   verb->add_option("STUDY", options->study, "its name or number")->required();
-  verb->add_option(
+  auto* store = verb->add_option(
       "--store", options->store,
       "the study's store: a file, or a URI of PostgreSQL (default: $HOCKET_STORE, else "
       "$XDG_STATE_HOME/hocket/hocket.db)");
+  // An address that is empty by mistake must not mean the store.
+  verb->add_option("--daemon", options->daemon.address,
+                   "a daemon on the study's store, http://HOST:PORT or https://HOST:PORT, instead "
+                   "of the store; HOCKET_DAEMON is not used")
+      ->check(CLI::Validator(wrong_address, ""))
+      ->excludes(store);
+  add_plain_token_option(*verb, options->daemon);
   verb->add_option("--lease", options->lease,
                    "after so long without a word from this worker its trial goes to another: 10s, "
                    "5m")

@@ -29,13 +29,12 @@ Result<nlohmann::json> promoted_config(const Params& params) {
 
 Result<void> describe_study(Store& store, StudyRow& study, const RunReport& report) {
   const auto topology = store.upsert_topology(report.topology);
-  if (!topology) return failure(as_bad_input(topology.error()));
+  HOCKET_TRY(topology);
   const auto workload = store.upsert_workload(report.workload);
-  if (!workload) return failure(as_bad_input(workload.error()));
-  const auto updated = store.update_study(
+  HOCKET_TRY(workload);
+  HOCKET_TRY(store.update_study(
       study.id,
-      {.topology_id = *topology, .workload_id = *workload, .expected_owner = study.owner});
-  if (!updated) return failure(as_bad_input(updated.error()));
+      {.topology_id = *topology, .workload_id = *workload, .expected_owner = study.owner}));
   study.topology_id = *topology;
   study.workload_id = *workload;
   return {};
@@ -75,7 +74,8 @@ Result<void> StudyRecord::trial_finished(const FinishedTrial& trial) {
   if (!kept) return failure(as_bad_input(kept.error()));
   ++finished_trials_;
   if (outcome.report && !has_report_) {
-    HOCKET_TRY(describe_study(store_, study_, *outcome.report));
+    const auto described = describe_study(store_, study_, *outcome.report);
+    if (!described) return failure(as_bad_input(described.error()));
     topology_ = outcome.report->topology;
     has_report_ = true;
   }

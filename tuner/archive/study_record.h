@@ -17,7 +17,7 @@ namespace hocket {
 Result<nlohmann::json> promoted_config(const Params& params);
 
 /// Makes a study one of the topology and the workload that a report has named, and updates `study`,
-/// too.
+/// too. Errors are the store's: unavailable, too, if `study` has another owner by now.
 Result<void> describe_study(Store& store, StudyRow& study, const RunReport& report);
 
 class StudyRecord final : public StudyObserver {

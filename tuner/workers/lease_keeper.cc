@@ -10,8 +10,8 @@ constexpr std::int64_t kRenewalsPerLease = 3, kTriesPerLease = 30;
 
 }  // namespace
 
-LeaseKeeper::LeaseKeeper(Store& store, std::int64_t study_id, NewClaim claim)
-    : store_(store), study_id_(study_id), claim_(std::move(claim)), thread_([this] { run(); }) {}
+LeaseKeeper::LeaseKeeper(TrialSource& source, std::int64_t study_id, NewClaim claim)
+    : source_(source), study_id_(study_id), claim_(std::move(claim)), thread_([this] { run(); }) {}
 
 LeaseKeeper::~LeaseKeeper() {
   {
@@ -30,7 +30,7 @@ void LeaseKeeper::run() {
       const std::chrono::nanoseconds pause(claim_.lease_ns / parts);
       if (ended_changed_.wait_for(lock, pause, [this] { return is_ended_; })) return;
     }
-    parts = store_.renew_worker(study_id_, claim_) ? kRenewalsPerLease : kTriesPerLease;
+    parts = source_.renew(study_id_, claim_) ? kRenewalsPerLease : kTriesPerLease;
   }
 }
 

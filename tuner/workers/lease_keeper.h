@@ -7,15 +7,15 @@
 #include <mutex>
 #include <thread>
 
-#include "store/store.h"
+#include "tuner/workers/trial_source.h"
 
 namespace hocket {
 
 class LeaseKeeper {
  public:
-  /// `store` must outlive this. Renews every third of the lease; more often while the store cannot
-  /// be reached.
-  LeaseKeeper(Store& store, std::int64_t study_id, NewClaim claim);
+  /// `source` must outlive this, which alone calls its renew(). Renews every third of the lease;
+  /// more often while the store cannot be reached.
+  LeaseKeeper(TrialSource& source, std::int64_t study_id, NewClaim claim);
   ~LeaseKeeper();
   LeaseKeeper(const LeaseKeeper&) = delete;
   LeaseKeeper& operator=(const LeaseKeeper&) = delete;
@@ -23,7 +23,7 @@ class LeaseKeeper {
  private:
   void run();
 
-  Store& store_;
+  TrialSource& source_;
   const std::int64_t study_id_;
   const NewClaim claim_;
   std::mutex mutex_;

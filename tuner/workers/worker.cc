@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "tuner/archive/open_study.h"
-#include "tuner/archive/study_record.h"
 #include "tuner/archive/told_trial.h"
 #include "tuner/trial/command_runner.h"
 #include "tuner/workers/lease_keeper.h"
@@ -26,22 +24,18 @@ std::string end_of(const StudyRow& study) {
   return {};
 }
 
-/// Returns the samples of the best trial of the search; empty while none has completed.
-std::vector<double> incumbent_of(const std::vector<FinishedTrial>& history, Direction direction) {
-  const FinishedTrial* best = nullptr;
-  for (const FinishedTrial& trial : history) {
-    if (trial.phase != TrialPhase::search || trial.outcome.state != TrialState::complete) continue;
-    const auto value = [&](const FinishedTrial& t) { return cost(t.outcome.value, direction); };
-    if (!best || value(trial) < value(*best)) best = &trial;
-  }
-  return best ? best->outcome.samples : std::vector<double>();
+/// Returns why there is too little time for another trial; empty if that is not so.
+std::string time_is_up(std::optional<std::int64_t> left_ns, std::int64_t longest_ns) {
+  if (!left_ns || longest_ns <= *left_ns) return {};
+  return "the time left here, " + seconds_text(*left_ns) +
+         ", is less than the longest trial so far took, " + seconds_text(longest_ns);
 }
 
 class Worker {
  public:
-  Worker(Store& store, const WorkerOptions& options, const MakeRunner& make_runner,
+  Worker(TrialSource& source, const WorkerOptions& options, const MakeRunner& make_runner,
          WorkerObserver& observer, const Clock& clock, const CancelToken& cancel, const Wait& wait)
-      : store_(store),
+      : source_(source),
         options_(options),
         make_runner_(make_runner),
         observer_(observer),
@@ -53,19 +47,17 @@ class Worker {
   Result<WorkerEnd> run();
 
  private:
-  NewClaim claim() const { return {options_.name, options_.host, options_.lease_ns}; }
-  Result<StudyRow> find_study() const;
+  NewClaim lease() const { return {options_.name, options_.host, options_.lease_ns}; }
+  Result<StudyRow> find_study();
+  Result<ClaimAnswer> claim(std::optional<std::int64_t> time_left_ns);
   /// Returns the next trial; nothing when the worker leaves, for `reason_`.
-  Result<std::optional<TrialRow>> next_trial();
-  /// Returns why there is too little time for another trial; empty if that is not so.
-  Result<std::string> time_is_up() const;
-  Result<void> run_trial(const TrialRow& trial);
-  Result<TrialOutcome> outcome_of_run(const TrialRow& trial,
-                                      const std::vector<FinishedTrial>& history);
+  Result<std::optional<ClaimedTrial>> next_trial();
+  Result<void> run_trial(const ClaimedTrial& trial);
+  Result<TrialOutcome> outcome_of_run(const ClaimedTrial& trial);
   /// Returns false when another worker has the trial by now.
-  Result<bool> keep(const TrialRow& trial, const TrialOutcome& outcome, bool has_report);
+  Result<bool> keep(const ClaimedTrial& trial, const TrialOutcome& outcome);
 
-  Store& store_;
+  TrialSource& source_;
   const WorkerOptions& options_;
   const MakeRunner& make_runner_;
   WorkerObserver& observer_;
@@ -74,72 +66,50 @@ class Worker {
   const Wait& wait_;
   const Patience patience_;
   std::int64_t study_id_ = 0;
+  StudyRow study_;  ///< of the trial that was claimed last
   std::int64_t trials_ = 0;
   std::string reason_;
   std::unique_ptr<TrialRunner> runner_;
   bool is_resolved_ = false;  ///< the runner knows what its objective means
 };
 
-Result<StudyRow> Worker::find_study() const {
-  auto study = store_.study(options_.study);
+Result<StudyRow> Worker::find_study() {
+  auto study = source_.find(options_.study);
   HOCKET_TRY(study);
-  if (study->origin != StudyOrigin::tune) {
-    return failure(ErrorCode::invalid_argument,
-                   "study " + study->name +
-                       " came to a daemon, so its command is not run by "
-                       "`hocket work`; its workers ask the daemon");
-  }
-  const auto definition = study_definition_from_json(study->definition);
-  if (!definition) return failure(definition.error().in("study " + study->name));
-  if (!definition->workers) {
-    return failure(ErrorCode::invalid_argument,
-                   "study " + study->name +
-                       " is run by one process alone; one for several workers is started, or "
-                       "resumed, by `hocket tune --workers N`");
-  }
   if (const std::string end = end_of(*study); !end.empty())
     return failure(ErrorCode::invalid_argument, end);
   return study;
 }
 
-Result<std::string> Worker::time_is_up() const {
-  const auto left_ns = options_.time_left_ns ? options_.time_left_ns() : std::nullopt;
-  if (!left_ns) return std::string();
-  const auto rows = store_.trials(study_id_, TrialDetail::summary);
-  HOCKET_TRY(rows);
-  std::int64_t longest_ns = 0;
-  for (const TrialRow& row : *rows) {
-    if (row.finished_at_ns && row.losses == 0)
-      longest_ns = std::max(longest_ns, *row.finished_at_ns - row.started_at_ns);
-  }
-  if (longest_ns <= *left_ns) return std::string();
-  return "the time left here, " + seconds_text(*left_ns) +
-         ", is less than the longest trial so far took, " + seconds_text(longest_ns);
+Result<ClaimAnswer> Worker::claim(std::optional<std::int64_t> time_left_ns) {
+  bool is_repeated = false;
+  return patience_([&]() -> Result<ClaimAnswer> {
+    // The answer that was lost may have had a trial, which would be lost with this worker if it
+    // were still there.
+    if (std::exchange(is_repeated, true)) {
+      HOCKET_TRY(source_.leave(study_id_, options_.name));
+    }
+    return source_.claim(study_id_, {lease(), time_left_ns});
+  });
 }
 
-Result<std::optional<TrialRow>> Worker::next_trial() {
-  const auto removed_or = [&](const Error& error) -> Result<std::optional<TrialRow>> {
-    if (error.code != ErrorCode::not_found) return failure(error);
-    reason_ = "the study was removed";
-    return std::nullopt;
-  };
+Result<std::optional<ClaimedTrial>> Worker::next_trial() {
   const std::int64_t begin_ns = clock_.now_ns();
-  const std::string id = std::to_string(study_id_);
   while (!cancel_.cancelled()) {
-    const auto study = patience_([&] { return store_.study(id); });
-    if (!study) return removed_or(study.error());
-    reason_ = end_of(*study);
-    if (!reason_.empty()) return std::nullopt;
-    auto up = patience_([&] { return time_is_up(); });
-    HOCKET_TRY(up);
-    if (!up->empty()) {
-      reason_ = std::move(*up);
+    const auto left_ns = options_.time_left_ns ? options_.time_left_ns() : std::nullopt;
+    auto answer = claim(left_ns);
+    if (!answer && answer.error().code == ErrorCode::not_found) {
+      reason_ = "the study was removed";
       return std::nullopt;
     }
-    // A claim whose answer is lost is given back by the next.
-    auto trial = patience_([&] { return store_.claim_trial(study_id_, claim()); });
-    if (!trial) return removed_or(trial.error());
-    if (*trial) return trial;
+    HOCKET_TRY(answer);
+    if (answer->trial) {
+      study_ = std::move(answer->study);
+      return std::move(answer->trial);
+    }
+    reason_ = end_of(answer->study);
+    if (reason_.empty()) reason_ = time_is_up(left_ns, answer->longest_trial_ns);
+    if (!reason_.empty()) return std::nullopt;
     const std::int64_t quiet_ns = clock_.now_ns() - begin_ns;
     if (options_.idle_limit_ns && quiet_ns >= *options_.idle_limit_ns) {
       reason_ = "no trial came for " + seconds_text(quiet_ns);
@@ -152,61 +122,39 @@ Result<std::optional<TrialRow>> Worker::next_trial() {
   return std::nullopt;
 }
 
-Result<TrialOutcome> Worker::outcome_of_run(const TrialRow& trial,
-                                            const std::vector<FinishedTrial>& history) {
-  const auto study = store_.study(std::to_string(study_id_));
-  HOCKET_TRY(study);
-  auto definition = study_definition_from_json(study->definition);
-  if (!definition) return failure(definition.error().in("study " + study->name));
-  definition->objective = resolved_objective(definition->objective, history);
+Result<TrialOutcome> Worker::outcome_of_run(const ClaimedTrial& trial) {
   if (!runner_ || !is_resolved_) {
-    auto runner = make_runner_(*study, *definition);
+    auto runner = make_runner_(study_, trial.definition);
     HOCKET_TRY(runner);
     runner_ = std::move(*runner);
-    is_resolved_ = definition->objective.kind != ObjectiveKind::automatic;
+    is_resolved_ = trial.definition.objective.kind != ObjectiveKind::automatic;
   }
-  const auto params = params_from_json(trial.params);
+  const auto params = params_from_json(trial.row.params);
   HOCKET_TRY(params);
-  // As in a study of one process (tuner/study/study.h).
-  const bool may_end_early = definition->end_trials_early && definition->other_objectives.empty() &&
-                             trial.phase == TrialPhase::search;
-  const auto incumbent = may_end_early ? incumbent_of(history, definition->objective.direction)
-                                       : std::vector<double>();
-  auto outcome = runner_->run(*params, incumbent);
+  auto outcome = runner_->run(*params, trial.incumbent);
   HOCKET_TRY(outcome);
   return finite_or_failed(std::move(*outcome));
 }
 
-Result<bool> Worker::keep(const TrialRow& trial, const TrialOutcome& outcome, bool has_report) {
-  const std::string id = std::to_string(study_id_);
-  if (outcome.report && !has_report) {
-    // Before the trial ends: its owner goes on with what the study is of then.
-    const auto described = patience_([&]() -> Result<void> {
-      auto study = store_.study(id);
-      HOCKET_TRY(study);
-      return describe_study(store_, *study, *outcome.report);
-    });
-    HOCKET_TRY(described);
-  }
-  TrialResult result = stored_result(outcome);
-  result.worker = options_.name;
-  const auto kept = patience_([&] { return store_.finish_trial(trial.id, result); });
+Result<bool> Worker::keep(const ClaimedTrial& trial, const TrialOutcome& outcome) {
+  TrialEnd end{.trial_id = trial.row.id, .result = stored_result(outcome)};
+  end.result.worker = options_.name;
+  if (!trial.has_report) end.report = outcome.report;
+  const auto kept = patience_([&] { return source_.finish(study_id_, end); });
   if (kept) return true;
   if (kept.error().code == ErrorCode::not_found) return false;
   return failure(kept.error());
 }
 
-Result<void> Worker::run_trial(const TrialRow& trial) {
-  observer_.trial_started(trial);
-  const LeaseKeeper lease(store_, study_id_, claim());
-  const auto history = patience_([&] { return read_history(store_, study_id_); });
-  HOCKET_TRY(history);
-  const auto outcome = outcome_of_run(trial, *history);
+Result<void> Worker::run_trial(const ClaimedTrial& trial) {
+  observer_.trial_started(trial.row);
+  const LeaseKeeper keeper(source_, study_id_, lease());
+  const auto outcome = outcome_of_run(trial);
   HOCKET_TRY(outcome);
-  const auto kept = keep(trial, *outcome, has_report(*history));
+  const auto kept = keep(trial, *outcome);
   HOCKET_TRY(kept);
   if (*kept) ++trials_;
-  observer_.trial_ended(trial, *outcome, *kept);
+  observer_.trial_ended(trial.row, *outcome, *kept);
   return {};
 }
 
@@ -225,7 +173,7 @@ Result<WorkerEnd> Worker::run() {
   const auto ended = work();
   // What it has is given back at once; if the store refuses that, when the lease ends. It is no
   // loss: nothing says that the trial was to blame.
-  static_cast<void>(store_.leave_worker(study_id_, options_.name, false));
+  static_cast<void>(source_.leave(study_id_, options_.name));
   const bool was_stopped = !ended && ended.error().code == ErrorCode::interrupted;
   if (was_stopped) reason_ = "asked to stop";
   if (!ended && !was_stopped) return failure(ended.error());
@@ -247,10 +195,10 @@ MakeRunner command_runners(const Clock& clock, const CancelToken& cancel,
   };
 }
 
-Result<WorkerEnd> run_worker(Store& store, const WorkerOptions& options,
+Result<WorkerEnd> run_worker(TrialSource& source, const WorkerOptions& options,
                              const MakeRunner& make_runner, WorkerObserver& observer,
                              const Clock& clock, const CancelToken& cancel, const Wait& wait) {
-  return Worker(store, options, make_runner, observer, clock, cancel, wait).run();
+  return Worker(source, options, make_runner, observer, clock, cancel, wait).run();
 }
 
 }  // namespace hocket

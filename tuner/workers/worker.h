@@ -1,10 +1,11 @@
 #pragma once
 
 // A worker of a study: claims trials that the study's owner offers (tuner/workers/worker_crew.h),
-// runs the study's command for each, and stores what was measured. Any number of workers may run
-// trials of one study, on any host that reaches the store. While it runs a trial it renews its
-// lease; when it dies, or is cut off from the store for longer, another worker gets the trial. The
-// calling thread runs the trials.
+// runs the study's command for each, and gives what was measured to its source
+// (tuner/workers/trial_source.h). Any number of workers may run trials of one study, on any host
+// that reaches the store, or a daemon of it. While it runs a trial it renews its lease; when it
+// dies, or is cut off from the store for longer, another worker gets the trial. The calling thread
+// runs the trials.
 
 #include <cstdint>
 #include <functional>
@@ -15,10 +16,10 @@
 
 #include "core/base/clock.h"
 #include "core/base/result.h"
-#include "store/store.h"
 #include "tuner/study/study_definition.h"
 #include "tuner/trial/cancel.h"
 #include "tuner/trial/trial_runner.h"
+#include "tuner/workers/trial_source.h"
 #include "tuner/workers/waiting.h"
 
 namespace hocket {
@@ -51,7 +52,8 @@ struct WorkerEnd {
   std::string reason;       ///< why it left, one line
 };
 
-/// Makes the runner for a study whose objective is resolved as far as its trials have shown.
+/// Makes the runner for a study whose objective is resolved as far as its trials have shown. Of the
+/// study there are the id, the name, the state and the command.
 using MakeRunner = std::function<Result<std::unique_ptr<TrialRunner>>(
     const StudyRow& study, const StudyDefinition& definition)>;
 
@@ -64,7 +66,7 @@ MakeRunner command_runners(const Clock& clock, const CancelToken& cancel,
 /// `cancel` is cancelled, which gives back the running trial. Errors: not_found; invalid_argument
 /// for a study that is not one of workers, or that has ended; what the runner returns, after giving
 /// back the trial; the store's, after kStorePatienceNs.
-Result<WorkerEnd> run_worker(Store& store, const WorkerOptions& options,
+Result<WorkerEnd> run_worker(TrialSource& source, const WorkerOptions& options,
                              const MakeRunner& make_runner, WorkerObserver& observer,
                              const Clock& clock, const CancelToken& cancel, const Wait& wait);
 

@@ -89,6 +89,15 @@ class WorkTest : public ::testing::Test {
     EXPECT_EQ(searched.size(), 9u);
   }
 
+  /// Returns the address that `hocket serve` prints once it listens.
+  static std::string address_of(const Program& daemon) {
+    for (;;) {
+      const std::string out = daemon.output();
+      if (const auto end = out.find('\n'); end != out.npos) return out.substr(0, end);
+      std::this_thread::yield();
+    }
+  }
+
   const std::vector<std::string> work_ = {"work", "shared", "--lease", "1s"};
   TemporaryFolder folder_;
 };
@@ -125,6 +134,59 @@ TEST_F(WorkTest, WorkersOfOtherProcessesRunWhatIsOfferedAndLeaveAtTheEnd) {
   const auto late = hocket_run(folder_, work_);
   EXPECT_EQ(late.status, 2);
   EXPECT_THAT(late.err, HasSubstr("study shared is finished"));
+}
+
+TEST_F(WorkTest, WorkersThatReachOnlyADaemonRunAStudyOfAStoreInAFile) {
+  const TemporaryFolder serve_folder, first_folder, second_folder, state_folder;
+  const Program::Environment own_state = {{"XDG_STATE_HOME", state_folder.path()}};
+  Program tuning(folder_, shared_tune("0"));
+  wait_for_study();
+  Program daemon(serve_folder,
+                 {"serve", "--listen", "127.0.0.1:0", "--store", folder_.file("store.db")},
+                 own_state);
+  const std::string url = address_of(daemon);
+  auto gated = own_state;
+  gated["GATE"] = "1";
+  // Their own stores have nothing.
+  Program first(first_folder, {"work", "shared", "--lease", "1s", "--daemon", url}, gated);
+  Program second(second_folder, {"work", "shared", "--json", "--daemon", url}, gated);
+  wait_for_workers(2);
+  folder_.write("go", "");
+  expect_whole(tuning.wait());
+  const auto one = first.wait(), two = second.wait();
+  EXPECT_EQ(one.status, 0) << one.err;
+  EXPECT_EQ(two.status, 0) << two.err;
+  EXPECT_THAT(one.out, HasSubstr("study shared is finished"));
+  EXPECT_THAT(one.err + two.err, HasSubstr("shared trial 1  X=60\n"));
+  EXPECT_THAT(one.out,
+              HasSubstr("ran " + std::to_string(static_cast<std::int64_t>(trials().size()) -
+                                                two.json().at("trials").get<int>())));
+  EXPECT_EQ(worker_numbers().size(), 1u) << "their commands ran in the study's folder";
+
+  // As somebody who does not find the daemon's own token.
+  const auto stranger = hocket_run(first_folder, {"work", "shared", "--daemon", url},
+                                   {{"XDG_STATE_HOME", second_folder.path()}});
+  EXPECT_EQ(stranger.status, 2);
+  EXPECT_THAT(stranger.err, AllOf(HasSubstr(url), HasSubstr("HOCKET_TOKEN_FILE")));
+  daemon.signal(SIGTERM);
+  EXPECT_EQ(daemon.wait().status, 0);
+}
+
+TEST_F(WorkTest, ADaemonIsUsedOnlyIfItIsNamed) {
+  const Program::Environment named = {{"HOCKET_DAEMON", "http://127.0.0.1:1"}};
+  EXPECT_THAT(hocket_run(folder_, work_, named).err, Not(HasSubstr("127.0.0.1")));
+  const auto refusal = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), work_.begin(), work_.end());
+    const auto ended = hocket_run(folder_, std::move(more), named);
+    EXPECT_EQ(ended.status, 2);
+    return ended.err;
+  };
+  EXPECT_THAT(refusal({"--daemon", ""}), HasSubstr("http://HOST:PORT"));
+  EXPECT_THAT(refusal({"--daemon", "localhost:7077"}), HasSubstr("http://HOST:PORT"));
+  EXPECT_THAT(refusal({"--daemon", "http://127.0.0.1:1", "--store", "x"}), HasSubstr("--store"));
+  const auto away = hocket_run(folder_, {"work", "shared", "--daemon", "http://127.0.0.1:1"});
+  EXPECT_EQ(away.status, 1);
+  EXPECT_THAT(away.err, HasSubstr("daemon http://127.0.0.1:1"));
 }
 
 TEST_F(WorkTest, TheTrialOfAWorkerThatIsKilledGoesToAnother) {

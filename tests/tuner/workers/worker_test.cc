@@ -9,6 +9,7 @@
 
 #include "tests/set_clock.h"
 #include "tests/store/faulty_store.h"
+#include "tests/tuner/workers/opened_source.h"
 #include "tests/tuner/workers/shared_study.h"
 #include "tuner/archive/study_job.h"
 #include "tuner/workers/lease_keeper.h"
@@ -48,26 +49,22 @@ class Lines final : public WorkerObserver {
   std::vector<std::string> lines;
 };
 
-class WorkerTest : public ::testing::Test {
+class WorkerFixture {
  protected:
-  Result<WorkerEnd> work(Store& store, const std::function<void()>& while_waiting = {}) {
+  Result<WorkerEnd> work(TrialSource& source, const std::function<void()>& while_waiting = {}) {
     const MakeRunner make_runner =
-        [&](const StudyRow&,
+        [&](const StudyRow& study,
             const StudyDefinition& definition) -> Result<std::unique_ptr<TrialRunner>> {
+      EXPECT_EQ(study.command, study_.open.study.command);
       objectives_.push_back(definition.objective.kind);
       return std::make_unique<CalledRunner>(job_);
     };
-    return run_worker(store, options_, make_runner, lines_, clock_, cancel_, [&](std::int64_t ns) {
+    return run_worker(source, options_, make_runner, lines_, clock_, cancel_, [&](std::int64_t ns) {
       clock_.now += ns;
       *study_.now_ns += ns;
       if (while_waiting) return while_waiting();
       study_.end();
     });
-  }
-  Result<WorkerEnd> work() { return work(*study_.store); }
-  std::string refusal() {
-    const auto end = work();
-    return end ? "accepted" : end.error().message;
   }
 
   SharedStudy study_;
@@ -81,11 +78,27 @@ class WorkerTest : public ::testing::Test {
   CancelToken cancel_;
 };
 
-TEST_F(WorkerTest, RunsWhatIsOfferedUntilTheStudyEnds) {
+/// What holds wherever trials come from.
+class WorkerTest : public WorkerFixture, public ::testing::TestWithParam<SourceKind> {
+ protected:
+  Result<WorkerEnd> work(const std::function<void()>& while_waiting = {}) {
+    OpenedSource source(GetParam(), *study_.store);
+    return WorkerFixture::work(*source, while_waiting);
+  }
+  std::string refusal() {
+    const auto end = work();
+    return end ? "accepted" : end.error().message;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(From, WorkerTest, ::testing::Values(SourceKind::store, SourceKind::daemon),
+                         [](const auto& tested) { return to_string(tested.param); });
+
+TEST_P(WorkerTest, RunsWhatIsOfferedUntilTheStudyEnds) {
   study_.offer(at(1, 9));
   study_.offer(at(2, 3));
   int waits = 0;
-  const auto end = work(*study_.store, [&] {
+  const auto end = work([&] {
     if (++waits == 1) study_.offer(at(4, 4));
     if (waits == 2) study_.end();
   });
@@ -102,19 +115,19 @@ TEST_F(WorkerTest, RunsWhatIsOfferedUntilTheStudyEnds) {
   EXPECT_TRUE(study_.store->workers(study_.id())->empty()) << "it has left";
 }
 
-TEST_F(WorkerTest, LeavesWhenTheStudyIsInterruptedOrRemovedOrNothingComes) {
-  EXPECT_THAT(work(*study_.store, [&] { study_.end(StudyState::interrupted); })->reason,
+TEST_P(WorkerTest, LeavesWhenTheStudyIsInterruptedOrRemovedOrNothingComes) {
+  EXPECT_THAT(work([&] { study_.end(StudyState::interrupted); })->reason,
               HasSubstr("hocket tune --resume"));
 
   study_.end(StudyState::running);
   options_.idle_limit_ns = 20 * kSecondNs;
   const std::int64_t begin_ns = clock_.now;
-  EXPECT_THAT(work(*study_.store, [] {})->reason, HasSubstr("no trial came for 2"));
+  EXPECT_THAT(work([] {})->reason, HasSubstr("no trial came for 2"));
   EXPECT_GE(clock_.now - begin_ns, 20 * kSecondNs);
   EXPECT_LT(clock_.now - begin_ns, 23 * kSecondNs);
 
   options_.idle_limit_ns.reset();
-  const auto removed = work(*study_.store, [&] {
+  const auto removed = work([&] {
     const StudyRow row = study_.row();
     ASSERT_TRUE(study_.store->remove_study(row.id, row.owner, "test"));
   });
@@ -122,9 +135,9 @@ TEST_F(WorkerTest, LeavesWhenTheStudyIsInterruptedOrRemovedOrNothingComes) {
   EXPECT_EQ(removed->reason, "the study was removed");
 }
 
-TEST_F(WorkerTest, IsAliveForTheOwnerHoweverLongItWaits) {
+TEST_P(WorkerTest, IsAliveForTheOwnerHoweverLongItWaits) {
   int waits = 0;
-  const auto end = work(*study_.store, [&] {
+  const auto end = work([&] {
     EXPECT_EQ(study_.store->workers(study_.id())->size(), 1u);
     if (++waits == 300) study_.end();
   });
@@ -132,7 +145,7 @@ TEST_F(WorkerTest, IsAliveForTheOwnerHoweverLongItWaits) {
   EXPECT_EQ(waits, 300);
 }
 
-TEST_F(WorkerTest, LeavesWhenTheTimeLeftIsTooShortForTheLongestTrial) {
+TEST_P(WorkerTest, LeavesWhenTheTimeLeftIsTooShortForTheLongestTrial) {
   study_.offer(at(1, 9));
   study_.offer(at(2, 3));
   std::int64_t left_ns = 100 * kSecondNs;
@@ -149,7 +162,7 @@ TEST_F(WorkerTest, LeavesWhenTheTimeLeftIsTooShortForTheLongestTrial) {
   EXPECT_TRUE(study_.trials()[1].is_offered) << "another worker can have it";
 }
 
-TEST_F(WorkerTest, GivesBackItsTrialWhenItIsStopped) {
+TEST_P(WorkerTest, GivesBackItsTrialWhenItIsStopped) {
   study_.offer(at(1, 9));
   job_ = [&](const Params&, std::span<const double>) -> Result<TrialOutcome> {
     cancel_.cancel();
@@ -163,7 +176,7 @@ TEST_F(WorkerTest, GivesBackItsTrialWhenItIsStopped) {
   EXPECT_EQ(trial.losses, 0) << "its worker was not lost";
 }
 
-TEST_F(WorkerTest, GivesBackItsTrialWhenTheCommandCannotBeStarted) {
+TEST_P(WorkerTest, GivesBackItsTrialWhenTheCommandCannotBeStarted) {
   study_.offer(at(1, 9));
   job_ = [&](const Params&, std::span<const double>) -> Result<TrialOutcome> {
     return failure(ErrorCode::invalid_argument, "job: no such command");
@@ -175,7 +188,7 @@ TEST_F(WorkerTest, GivesBackItsTrialWhenTheCommandCannotBeStarted) {
   EXPECT_TRUE(study_.store->workers(study_.id())->empty());
 }
 
-TEST_F(WorkerTest, DoesNotKeepWhatAnotherWorkerHasByNow) {
+TEST_P(WorkerTest, DoesNotKeepWhatAnotherWorkerHasByNow) {
   study_.offer(at(1, 9));
   job_ = [&](const Params&, std::span<const double>) {
     // As if this process had been stopped for an hour.
@@ -192,7 +205,7 @@ TEST_F(WorkerTest, DoesNotKeepWhatAnotherWorkerHasByNow) {
   EXPECT_EQ(study_.trials()[0].worker, "other");
 }
 
-TEST_F(WorkerTest, EndsTrialsByTheBestOfTheStudyIfTheStudyAllowsIt) {
+TEST_P(WorkerTest, EndsTrialsByTheBestOfTheStudyIfTheStudyAllowsIt) {
   for (const bool is_allowed : {false, true}) {
     study_ = SharedStudy();
     study_.definition.end_trials_early = is_allowed;
@@ -215,7 +228,7 @@ TEST_F(WorkerTest, EndsTrialsByTheBestOfTheStudyIfTheStudyAllowsIt) {
   }
 }
 
-TEST_F(WorkerTest, SaysWhatTheStudyIsOfBeforeItsTrialEndsAndWhatItsObjectiveMeans) {
+TEST_P(WorkerTest, SaysWhatTheStudyIsOfBeforeItsTrialEndsAndWhatItsObjectiveMeans) {
   study_.definition.objective = *parse_objective("auto");
   ASSERT_TRUE(study_.store->update_study(study_.id(), {.definition = to_json(study_.definition)}));
   study_.offer(at(1, 9));
@@ -234,7 +247,7 @@ TEST_F(WorkerTest, SaysWhatTheStudyIsOfBeforeItsTrialEndsAndWhatItsObjectiveMean
   EXPECT_THAT(objectives_, ElementsAre(ObjectiveKind::automatic, ObjectiveKind::report));
 }
 
-TEST_F(WorkerTest, RefusesStudiesThatAreNotForWorkersOrHaveEnded) {
+TEST_P(WorkerTest, RefusesStudiesThatAreNotForWorkersOrHaveEnded) {
   options_.study = "none";
   EXPECT_EQ(work().error().code, ErrorCode::not_found);
 
@@ -259,21 +272,97 @@ TEST_F(WorkerTest, RefusesStudiesThatAreNotForWorkersOrHaveEnded) {
   EXPECT_TRUE(lines_.lines.empty());
 }
 
-TEST_F(WorkerTest, KeepsWhatItMeasuredThroughAnOutageOfTheStore) {
+TEST_P(WorkerTest, AnAnswerThatIsLostCostsNoTrial) {
+  study_.offer(at(1, 9));
+  OpenedSource source(GetParam(), *study_.store);
+  LosingSource losing(*source);
+  losing.claims_to_lose = 4;
+  losing.ends_to_lose = 2;
+  int waits = 0;
+  const auto end = WorkerFixture::work(losing, [&] {
+    if (++waits > 6) study_.end();
+  });
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(losing.claims_to_lose + losing.ends_to_lose, 0);
+  EXPECT_EQ(end->trials, 1);
+  EXPECT_THAT(lines_.lines, ElementsAre("starts 1", "complete 1"));
+  EXPECT_EQ(study_.trials()[0].state, TrialState::complete);
+  EXPECT_EQ(study_.trials()[0].losses, 0);
+}
+
+class WorkerOutage : public WorkerFixture, public ::testing::Test {};
+
+TEST_F(WorkerOutage, KeepsWhatItMeasuredThroughOneOfTheStore) {
   study_.offer(at(1, 9));
   FaultyStore faulty(*study_.store, 1 << 30);
   job_ = [&](const Params&, std::span<const double>) {
     faulty.set_locked(true);
     return Result<TrialOutcome>(complete_trial({5}));
   };
+  StoreTrialSource source(faulty);
   int waits = 0;
-  const auto end = work(faulty, [&] {
+  const auto end = work(source, [&] {
     if (++waits == 10) faulty.set_locked(false);
     if (waits == 20) study_.end();
   });
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(end->trials, 1);
   EXPECT_EQ(study_.trials()[0].value, 5);
+}
+
+TEST_F(WorkerOutage, OfAnyOneCallCostsNothing) {
+  job_ = [&](const Params&, std::span<const double>) {
+    TrialOutcome outcome = complete_trial({5});
+    outcome.report = RunReport();
+    outcome.report->workload = {"reported", {{"w", 4}}};
+    return Result<TrialOutcome>(std::move(outcome));
+  };
+  for (int call = 2; call < 16; ++call) {  // the first finds the study
+    SCOPED_TRACE(call);
+    study_ = SharedStudy();
+    study_.offer(at(1, 9));
+    FaultyStore faulty(*study_.store, call);
+    StoreTrialSource source(faulty);
+    int waits = 0;
+    const auto end = work(source, [&] {
+      if (++waits > 3) study_.end();
+    });
+    ASSERT_TRUE(end) << end.error().message;
+    EXPECT_EQ(end->trials, 1);
+    EXPECT_EQ(study_.trials()[0].value, 5);
+    EXPECT_EQ(study_.trials()[0].losses, 0);
+    EXPECT_EQ(workload_of(*study_.store, study_.row())->name, "reported");
+  }
+}
+
+TEST_F(WorkerOutage, KeepsWhatItMeasuredThroughOneOfTheDaemon) {
+  study_.offer(at(1, 9));
+  std::optional<RunningDaemon> daemon(std::in_place, *study_.store);
+  HttpTrialSource source(access_to(*daemon));
+  const std::uint16_t port = daemon->port();
+  job_ = [&](const Params&, std::span<const double>) {
+    daemon.reset();
+    return Result<TrialOutcome>(complete_trial({5}));
+  };
+  int waits = 0;
+  const auto end = work(source, [&] {
+    if (++waits == 10) daemon.emplace(*study_.store, port);
+    if (waits == 20) study_.end();
+  });
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(end->trials, 1);
+  EXPECT_EQ(study_.trials()[0].value, 5);
+}
+
+TEST_F(WorkerOutage, OfTenMinutesEndsTheWorkerWithWhatItIs) {
+  std::optional<RunningDaemon> daemon(std::in_place, *study_.store);
+  HttpTrialSource source(access_to(*daemon));
+  const std::int64_t begin_ns = clock_.now;
+  const auto end = work(source, [&] { daemon.reset(); });
+  ASSERT_FALSE(end);
+  EXPECT_EQ(end.error().code, ErrorCode::unavailable);
+  EXPECT_THAT(end.error().message, HasSubstr("daemon http://127.0.0.1:"));
+  EXPECT_GE(clock_.now - begin_ns, kStorePatienceNs);
 }
 
 TEST(LeaseKeeper, RenewsWhileItLives) {
@@ -286,7 +375,8 @@ TEST(LeaseKeeper, RenewsWhileItLives) {
     return workers.empty() ? 0 : workers.front().lease_until_ns;
   };
   std::int64_t last_ns = until_ns();
-  const LeaseKeeper keeper(*study.store, study.id(), claim);
+  StoreTrialSource source(*study.store);
+  const LeaseKeeper keeper(source, study.id(), claim);
   for (int renewals = 0; renewals < 3; ++renewals) {
     // As much time as the lease has, by the store's clock.
     *study.now_ns += claim.lease_ns / 2;

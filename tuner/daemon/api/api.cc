@@ -9,7 +9,7 @@
 namespace hocket {
 namespace {
 
-constexpr std::string_view kConfigs = "/v1/configs/";
+constexpr std::string_view kConfigs = "/v1/configs/", kStudies = "/v1/studies/";
 
 Response text_response(std::string text, std::string content_type) {
   Response response;
@@ -94,6 +94,14 @@ Result<Reply> dispatch(const Call& call) {
       return tell(call);
     case Operation::renew:
       return renew(call);
+    case Operation::claim_trial:
+      return claim_trial(call);
+    case Operation::renew_worker:
+      return renew_worker(call);
+    case Operation::leave_worker:
+      return leave_worker(call);
+    case Operation::finish_trial:
+      return finish_trial(call);
     case Operation::explain_study:
       return explain_study(call);
     case Operation::plot_study:
@@ -128,6 +136,13 @@ Result<Reply> dispatch(const Call& call) {
       return audit(call);
   }
   return failure(ErrorCode::not_found, "no such operation");
+}
+
+/// Says whether a path of a study, below kStudies, is for the workers of `hocket tune`, for whom no
+/// search has to think.
+bool is_for_workers(std::string_view path) {
+  const auto rest = path.find('/', kStudies.size());
+  return rest != path.npos && path.substr(rest).starts_with("/workers/");
 }
 
 bool may(const std::optional<Identity>& who, Role needed) {
@@ -203,7 +218,7 @@ Labour Api::labour_of(const Request& request) const {
       path.find("/plots/") != std::string_view::npos) {
     return Labour::browse;
   }
-  return path.starts_with("/v1/studies/") ? Labour::search : Labour::brief;
+  return path.starts_with(kStudies) && !is_for_workers(path) ? Labour::search : Labour::brief;
 }
 
 Reply Api::handle(const Request& request, bool is_last) {

@@ -96,7 +96,7 @@ std::size_t StudyService::sessions() const {
   return running_.size();
 }
 
-Result<void> StudyService::check_lease(std::int64_t lease_ns) const {
+Result<void> StudyService::check_lease(std::int64_t lease_ns) {
   if (lease_ns >= kShortestLeaseNs && lease_ns <= kLongestLeaseNs) return {};
   return failure(ErrorCode::invalid_argument,
                  "lease_ns: expected a number from " + std::to_string(kShortestLeaseNs) + " to " +

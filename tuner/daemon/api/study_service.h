@@ -51,6 +51,12 @@ class StudyService {
   Result<std::int64_t> renew(const std::string& study, std::int64_t trial_id,
                              std::int64_t lease_ns);
 
+  /// invalid_argument for a lease that is too short or too long.
+  static Result<void> check_lease(std::int64_t lease_ns);
+
+  /// not_found when `study` has no such trial, or no longer.
+  Result<void> check_trial(const StudyRow& study, std::int64_t trial_id) const;
+
   /// Returns what the search recommends now; nothing before the first value.
   Result<std::optional<Recommendation>> recommend(const std::string& study);
 
@@ -80,9 +86,6 @@ class StudyService {
                            Running& state);
   /// Tells the session which trials have ended since, and which were lost.
   static Result<void> take_changes(const std::vector<TrialRow>& trials, Running& state);
-  Result<void> check_lease(std::int64_t lease_ns) const;
-  /// not_found when `study` has no such trial, or no longer.
-  Result<void> check_trial(const StudyRow& study, std::int64_t trial_id) const;
 
   Store& store_;
   const StateLimits limits_;

@@ -55,6 +55,10 @@ std::string name_of(Operation operation) {
                                        "ask",
                                        "tell",
                                        "renew",
+                                       "claim_trial",
+                                       "renew_worker",
+                                       "leave_worker",
+                                       "finish_trial",
                                        "explain_study",
                                        "plot_study",
                                        "list_profiles",
@@ -244,6 +248,28 @@ void ask_for_stragglers(Described& api) {
   EXPECT_EQ(found["last_step"], 39);
 }
 
+void ask_as_a_worker(Described& api) {
+  auto definition = sample_definition();
+  definition["workers"] = 0;
+  Store& store = *api.profiled.store;
+  const StudyRow study = must(store.create_study({.name = "shared",
+                                                  .command = {"train"},
+                                                  .definition = definition,
+                                                  .owner = "me",
+                                                  .topology_id = {},
+                                                  .workload_id = {}}));
+  must(store.start_trial({.study_id = study.id, .params = {{"x", 20}}, .is_offered = true}));
+  const std::string path = "/v1/studies/shared/workers/";
+  const nlohmann::json claim = {{"worker", "w"}, {"lease_ns", kSecondNs}};
+  const auto claimed = api.ask(Operation::claim_trial, path + "claim", claim)["claimed"];
+  EXPECT_EQ(claimed["params"], (nlohmann::json{{"x", 20}}));
+  api.ask(Operation::renew_worker, path + "renew", claim);
+  api.ask(Operation::finish_trial, path + "finish",
+          {{"trial", claimed["trial"]}, {"worker", "w"}, {"status", "failed"}});
+  EXPECT_FALSE(api.ask(Operation::claim_trial, path + "claim", claim).contains("claimed"));
+  api.ask(Operation::leave_worker, path + "leave", {{"worker", "w"}});
+}
+
 TEST(OpenApi, AnswersAreAsDescribed) {
   Described api;
   const nlohmann::json who = {{"topology", to_json(sample_topology())},
@@ -305,6 +331,7 @@ TEST(OpenApi, AnswersAreAsDescribed) {
            {"measurements", {{"objective", {3.0}}}}});
   EXPECT_FALSE(api.ask(Operation::explain_study, path + "/explanation")["plots"].empty());
   api.ask(Operation::plot_study, path + "/plots/convergence");
+  ask_as_a_worker(api);
   ask_for_the_page(api);
   ask_for_profiles(api);
   for (const Route& route : routes()) {

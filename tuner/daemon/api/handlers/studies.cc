@@ -13,7 +13,8 @@ namespace {
 constexpr std::int64_t kDefaultLeaseNs = 600'000'000'000;
 
 nlohmann::json to_json(const StudyRow& study) {
-  return {{"study", study.name},
+  return {{"id", study.id},
+          {"study", study.name},
           {"state", to_string(study.state)},
           {"owner", study.owner},
           {"origin", to_string(study.origin)},
