@@ -23,8 +23,8 @@ bool is_daemon(std::string_view text) {
 
 }  // namespace
 
-bool is_trace_place(std::string_view text) {
-  return text.size() == kTracePlaceDigits && std::ranges::all_of(text, [](char c) {
+bool is_trace_set(std::string_view text) {
+  return text.size() == kTraceSetDigits && std::ranges::all_of(text, [](char c) {
            return ('0' <= c && c <= '9') || ('a' <= c && c <= 'f');
          });
 }
@@ -39,16 +39,16 @@ std::optional<std::int64_t> parse_trace_rank(std::string_view text) {
 std::optional<TraceUrl> parse_trace_url(std::string_view text) {
   const auto path = text.find(kTracesPath);
   if (path == std::string_view::npos || !is_daemon(text.substr(0, path))) return std::nullopt;
-  const auto place = text.substr(path + kTracesPath.size());
-  if (place.size() < kTracePlaceDigits + 2 || place[kTracePlaceDigits] != '/') return std::nullopt;
-  const auto rank = parse_trace_rank(place.substr(kTracePlaceDigits + 1));
-  if (!is_trace_place(place.substr(0, kTracePlaceDigits)) || !rank) return std::nullopt;
-  return TraceUrl{std::string(text.substr(0, path)),
-                  std::string(place.substr(0, kTracePlaceDigits)), *rank};
+  const auto set = text.substr(path + kTracesPath.size());
+  if (set.size() < kTraceSetDigits + 2 || set[kTraceSetDigits] != '/') return std::nullopt;
+  const auto rank = parse_trace_rank(set.substr(kTraceSetDigits + 1));
+  if (!is_trace_set(set.substr(0, kTraceSetDigits)) || !rank) return std::nullopt;
+  return TraceUrl{std::string(text.substr(0, path)), std::string(set.substr(0, kTraceSetDigits)),
+                  *rank};
 }
 
 std::string TraceUrl::text() const {
-  return daemon + std::string(kTracesPath) + place + "/" + std::to_string(rank);
+  return daemon + std::string(kTracesPath) + set + "/" + std::to_string(rank);
 }
 
 }  // namespace hocket

@@ -1,7 +1,7 @@
 #pragma once
 
 // Names of trace files that a daemon serves, which profiles have in place of a file's path:
-// "https://node7:7077/v1/traces/PLACE/RANK". A place has the traces of one profile. Pure;
+// "https://node7:7077/v1/traces/SET/RANK". A trace set has those of one profile. Pure;
 // thread-safe.
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace hocket {
 
 struct TraceUrl {
   std::string daemon;  ///< "https://node7:7077"
-  std::string place;   ///< as is_trace_place() has it
+  std::string set;     ///< as is_trace_set() has it
   std::int64_t rank = 0;
 
   /// Returns the text that parse_trace_url() parses.
@@ -21,10 +21,10 @@ struct TraceUrl {
   bool operator==(const TraceUrl&) const = default;
 };
 
-inline constexpr std::size_t kTracePlaceDigits = 32;
+inline constexpr std::size_t kTraceSetDigits = 32;
 
-/// Returns whether `text` names a place: 32 lower-case hexadecimal digits.
-bool is_trace_place(std::string_view text);
+/// Returns whether `text` names a set: 32 lower-case hexadecimal digits.
+bool is_trace_set(std::string_view text);
 
 /// Returns the number of a rank, in digits alone.
 std::optional<std::int64_t> parse_trace_rank(std::string_view text);

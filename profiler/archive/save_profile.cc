@@ -94,12 +94,12 @@ class Saving {
       note("traces stay on the host that saved them, since they cannot be sent to the daemon: " +
            error.message);
     };
-    const auto place = target.make_place();
-    if (!place) return stay(place.error());
-    if (!*place) return;
+    const auto set = target.make_set();
+    if (!set) return stay(set.error());
+    if (!*set) return;
     for (RankToSave& rank : profile_.ranks) {
       if (std::ranges::find(written_, rank.trace_path) == written_.end()) continue;
-      const TraceUrl url = (*place)->of_rank(rank.trace.rank);
+      const TraceUrl url = (*set)->of_rank(rank.trace.rank);
       if (const auto sent = target.send(rank.trace_path, url); !sent) return stay(sent.error());
       sent_.push_back(std::exchange(rank.trace_path, url.text()));
     }

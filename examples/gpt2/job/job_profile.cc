@@ -85,9 +85,9 @@ Result<Target> open_target(const Result<std::string>& store_path, const RunRepor
   HOCKET_TRY(folder);
   std::string path = trace_file_path(folder->path, 0);
   if (const auto daemon = trace_target(*store_path)) {
-    const auto place = daemon->make_place();
-    if (!place) warn("traces are not sent to the daemon: " + place.error().message);
-    if (place && *place) path = (*place)->of_rank(0).text();
+    const auto set = daemon->make_set();
+    if (!set) warn("traces are not sent to the daemon: " + set.error().message);
+    if (set && *set) path = (*set)->of_rank(0).text();
   }
   return Target{std::move(*store), std::move(*folder), std::move(path)};
 }

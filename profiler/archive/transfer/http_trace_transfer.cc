@@ -31,7 +31,7 @@ class RemoteTrace {
  public:
   RemoteTrace(DaemonAccess access, const TraceUrl& url)
       : client_(std::move(access)),
-        target_("/v1/traces/" + url.place + "/" + std::to_string(url.rank) + "?offset="),
+        target_("/v1/traces/" + url.set + "/" + std::to_string(url.rank) + "?offset="),
         end_(deadline_after_ns(kTransferNs)) {}
 
   const std::string& daemon() const { return client_.name(); }
@@ -108,7 +108,7 @@ Result<LocalTrace> HttpTraceTransfer::fetch(const TraceUrl& url) {
   return trace;
 }
 
-Result<std::optional<TracePlace>> HttpTraceTransfer::make_place() {
+Result<std::optional<TraceSet>> HttpTraceTransfer::make_set() {
   auto access = daemon_from_environment(environment_);
   if (!access && access.error().code == ErrorCode::not_found) return std::nullopt;
   HOCKET_TRY(access);
@@ -120,16 +120,16 @@ Result<std::optional<TracePlace>> HttpTraceTransfer::make_place() {
   if (answer->status == 204 || answer->status == 404) return std::nullopt;
   const auto document = read_answer(*answer);
   if (!document) return failure(document.error().in(client.name()));
-  TracePlace place;
+  TraceSet set;
   JsonReader reader(*document);
-  reader.text("daemon", place.daemon);
-  reader.text("place", place.place);
+  reader.text("daemon", set.daemon);
+  reader.text("set", set.id);
   if (const auto read = reader.done(); !read) return failure(read.error().in(client.name()));
-  if (!parse_trace_url(place.of_rank(0).text())) {
+  if (!parse_trace_url(set.of_rank(0).text())) {
     return failure(ErrorCode::unavailable,
-                   client.name() + " answered with no place for traces: " + document->dump());
+                   client.name() + " answered with no trace set: " + document->dump());
   }
-  return place;
+  return set;
 }
 
 Result<void> HttpTraceTransfer::send(const std::string& path, const TraceUrl& url) {

@@ -26,7 +26,7 @@ class HttpTraceTransfer final : public TraceSource, public TraceTarget {
   explicit HttpTraceTransfer(Environment environment = process_environment);
 
   Result<LocalTrace> fetch(const TraceUrl& url) override;
-  Result<std::optional<TracePlace>> make_place() override;
+  Result<std::optional<TraceSet>> make_set() override;
   Result<void> send(const std::string& path, const TraceUrl& url) override;
 
  private:

@@ -29,12 +29,12 @@ class TraceSource {
   virtual Result<LocalTrace> fetch(const TraceUrl& url) = 0;
 };
 
-/// A new place at a daemon, for the traces of one profile.
-struct TracePlace {
+/// A new trace set: a place at a daemon for the traces of one profile.
+struct TraceSet {
   std::string daemon;  ///< as in TraceUrl
-  std::string place;
+  std::string id;      ///< as is_trace_set() has it
 
-  TraceUrl of_rank(std::int64_t rank) const { return {daemon, place, rank}; }
+  TraceUrl of_rank(std::int64_t rank) const { return {daemon, id, rank}; }
 };
 
 class TraceTarget {
@@ -42,7 +42,7 @@ class TraceTarget {
   virtual ~TraceTarget() = default;
 
   /// Returns nothing if no daemon takes traces from here, which is no error.
-  virtual Result<std::optional<TracePlace>> make_place() = 0;
+  virtual Result<std::optional<TraceSet>> make_set() = 0;
 
   /// Sends the trace file at `path`, which stays.
   virtual Result<void> send(const std::string& path, const TraceUrl& url) = 0;

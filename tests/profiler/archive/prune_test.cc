@@ -133,7 +133,7 @@ TEST(PruneProfiles, RemovesFilesAndRowsOfThoseAlone) {
 
 TEST(PruneProfiles, TracesThatADaemonServesAreLeftToIt) {
   ProfiledJob job;
-  const TraceUrl url{"http://node7:7077", std::string(kTracePlaceDigits, 'a'), 1};
+  const TraceUrl url{"http://node7:7077", std::string(kTraceSetDigits, 'a'), 1};
   must(job.store->add_profile({.name = "far", .ranks = {{.rank = 1, .trace_path = url.text()}}}));
   EXPECT_EQ(must(prune_candidates(*job.store))[0].bytes, 0);
   const auto candidates = must(prune_candidates(

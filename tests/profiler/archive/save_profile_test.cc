@@ -198,10 +198,10 @@ class ScriptedTarget final : public TraceTarget {
   explicit ScriptedTarget(int fails_at = 0, bool takes = true)
       : fails_at_(fails_at), takes_(takes) {}
 
-  Result<std::optional<TracePlace>> make_place() override {
+  Result<std::optional<TraceSet>> make_set() override {
     if (const auto ok = call(); !ok) return failure(ok.error());
     if (!takes_) return std::nullopt;
-    return TracePlace{"http://node7", std::string(kTracePlaceDigits, '0')};
+    return TraceSet{"http://node7", std::string(kTraceSetDigits, '0')};
   }
   Result<void> send(const std::string& path, const TraceUrl& url) override {
     if (auto ok = call(); !ok) return ok;
@@ -247,7 +247,7 @@ TEST_F(SaveProfile, TracesThatWereSentLeaveNoFiles) {
   const auto row = must(save_profile(*store_, path_, std::move(to_save)));
   EXPECT_EQ(target.sent, (std::vector<std::int64_t>{0, 1}));
   EXPECT_EQ(row.ranks[1].trace_path,
-            "http://node7/v1/traces/" + std::string(kTracePlaceDigits, '0') + "/1");
+            "http://node7/v1/traces/" + std::string(kTraceSetDigits, '0') + "/1");
   EXPECT_FALSE(std::filesystem::exists(folder));
 
   stays.target = &none;

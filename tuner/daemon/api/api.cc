@@ -124,8 +124,8 @@ Result<Reply> dispatch(const Call& call) {
       return get_range(call);
     case Operation::find_record:
       return find_record(call);
-    case Operation::make_trace_place:
-      return make_trace_place(call);
+    case Operation::make_trace_set:
+      return make_trace_set(call);
     case Operation::put_trace:
       return put_trace(call);
     case Operation::get_served_trace:

@@ -56,9 +56,9 @@ constexpr std::array kRoutes = {
     Route{"GET", "/v1/profiles/{profile}/timeline/record", Operation::get_record, Role::read},
     Route{"GET", "/v1/profiles/{profile}/timeline/range", Operation::get_range, Role::read},
     Route{"GET", "/v1/profiles/{profile}/timeline/find", Operation::find_record, Role::read},
-    Route{"POST", "/v1/traces", Operation::make_trace_place, Role::report},
-    Route{"PUT", "/v1/traces/{place}/{rank}", Operation::put_trace, Role::report},
-    Route{"GET", "/v1/traces/{place}/{rank}", Operation::get_served_trace, Role::read},
+    Route{"POST", "/v1/traces", Operation::make_trace_set, Role::report},
+    Route{"PUT", "/v1/traces/{set}/{rank}", Operation::put_trace, Role::report},
+    Route{"GET", "/v1/traces/{set}/{rank}", Operation::get_served_trace, Role::read},
     Route{"POST", "/v1/simulate", Operation::simulate, Role::read},
     Route{"GET", "/v1/audit", Operation::audit, Role::read},
 };

@@ -62,7 +62,7 @@ enum class Operation {
   get_record,
   get_range,
   find_record,
-  make_trace_place,
+  make_trace_set,
   put_trace,
   get_served_trace,
   simulate,

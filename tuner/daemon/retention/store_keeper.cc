@@ -57,9 +57,9 @@ Result<void> StoreKeeper::sweep_traces() {
   HOCKET_TRY(rows);
   const auto swept = parts_.traces->sweep(*rows, parts_.now_unix_ns());
   HOCKET_TRY(swept);
-  if (swept->places > 0) {
+  if (swept->sets > 0) {
     parts_.log.write(LogLevel::info, "removed served traces of profiles that are gone",
-                     {{"profiles", swept->places}, {"freed_bytes", swept->bytes}});
+                     {{"profiles", swept->sets}, {"freed_bytes", swept->bytes}});
   }
   return {};
 }

@@ -23,14 +23,14 @@ namespace fs = std::filesystem;
 
 constexpr const char* kStoreFile = "store";
 
-std::string random_place() {
+std::string random_set() {
   std::random_device draw;
   std::uniform_int_distribution<int> digit(0, 15);
-  std::string place;
-  while (place.size() < kTracePlaceDigits) {
-    place += "0123456789abcdef"[static_cast<std::size_t>(digit(draw))];
+  std::string set;
+  while (set.size() < kTraceSetDigits) {
+    set += "0123456789abcdef"[static_cast<std::size_t>(digit(draw))];
   }
-  return place;
+  return set;
 }
 
 std::optional<std::int64_t> size_of(const std::string& path) {
@@ -43,15 +43,15 @@ Error disk_error(const std::string& what, const std::string& path, const std::er
   return {ErrorCode::unavailable, "cannot " + what + " " + path + ": " + error.message()};
 }
 
-/// What is in a place, and when that was written last.
-struct PlaceContent {
+/// What is in a set, and when that was written last.
+struct SetContent {
   std::string store;
   std::int64_t bytes = 0;
   std::int64_t changed_at_ns = 0;  ///< Unix time
 };
 
-PlaceContent content_of_place(const fs::path& folder) {
-  PlaceContent content;
+SetContent content_of_set(const fs::path& folder) {
+  SetContent content;
   const auto look = [&](const fs::path& path) {
     struct stat status = {};
     if (::stat(path.c_str(), &status) != 0) return;
@@ -75,31 +75,31 @@ PlaceContent content_of_place(const fs::path& folder) {
 
 ServedTraces::ServedTraces(ServedTracesOptions options) : options_(std::move(options)) {}
 
-std::string ServedTraces::folder_of(std::string_view place) const {
-  return options_.folder + "/" + std::string(place);
+std::string ServedTraces::folder_of(std::string_view set) const {
+  return options_.folder + "/" + std::string(set);
 }
 
-std::string ServedTraces::file_of(std::string_view place, std::int64_t rank) const {
-  return trace_file_path(folder_of(place), rank);
+std::string ServedTraces::file_of(std::string_view set, std::int64_t rank) const {
+  return trace_file_path(folder_of(set), rank);
 }
 
-Result<TracePlace> ServedTraces::make_place() {
-  TracePlace place{options_.url, random_place()};
-  const std::string folder = folder_of(place.place);
+Result<TraceSet> ServedTraces::make_set() {
+  TraceSet set{options_.url, random_set()};
+  const std::string folder = folder_of(set.id);
   HOCKET_TRY(create_private_folders(folder));
   const auto made = create_private_file(folder + "/" + kStoreFile, options_.store);
   HOCKET_TRY(made);
-  return place;
+  return set;
 }
 
-Result<std::int64_t> ServedTraces::append(std::string_view place, std::int64_t rank,
+Result<std::int64_t> ServedTraces::append(std::string_view set, std::int64_t rank,
                                           std::int64_t offset, std::string_view bytes) {
   std::error_code error;
-  if (!are_taken() || !is_trace_place(place) || !fs::is_directory(folder_of(place), error)) {
+  if (!are_taken() || !is_trace_set(set) || !fs::is_directory(folder_of(set), error)) {
     return failure(ErrorCode::not_found,
-                   "this daemon has no place for traces of that name; POST /v1/traces makes one");
+                   "this daemon has no trace set of that name; POST /v1/traces makes one");
   }
-  const std::string path = file_of(place, rank);
+  const std::string path = file_of(set, rank);
   const std::lock_guard lock(writing_);
   const std::int64_t size = size_of(path).value_or(0);
   const std::int64_t end = offset + std::ssize(bytes);
@@ -129,14 +129,14 @@ Result<std::int64_t> ServedTraces::append(std::string_view place, std::int64_t r
   return failure(ErrorCode::unavailable, "cannot write " + path);
 }
 
-Result<std::string> ServedTraces::read(std::string_view place, std::int64_t rank,
+Result<std::string> ServedTraces::read(std::string_view set, std::int64_t rank,
                                        std::int64_t offset) const {
   const auto missing = [&] {
     return failure(ErrorCode::not_found,
                    "this daemon does not have the trace; its profile may have been removed");
   };
-  if (!are_taken() || !is_trace_place(place)) return missing();
-  std::ifstream file(file_of(place, rank), std::ios::binary);
+  if (!are_taken() || !is_trace_set(set)) return missing();
+  std::ifstream file(file_of(set, rank), std::ios::binary);
   if (!file) return missing();
   std::string piece(kTracePieceBytes, '\0');
   file.seekg(offset);
@@ -151,14 +151,14 @@ ProfileRow ServedTraces::with_own_paths(ProfileRow row) const {
     const auto url = parse_trace_url(rank.trace_path);
     if (!url) continue;
     // By what is there, since a daemon may have got another URL since.
-    std::string path = file_of(url->place, url->rank);
+    std::string path = file_of(url->set, url->rank);
     if (size_of(path)) rank.trace_path = std::move(path);
   }
   return row;
 }
 
 std::int64_t ServedTraces::bytes_of(const TraceUrl& url) const {
-  return are_taken() ? size_of(file_of(url.place, url.rank)).value_or(0) : 0;
+  return are_taken() ? size_of(file_of(url.set, url.rank)).value_or(0) : 0;
 }
 
 Result<ServedTraces::Swept> ServedTraces::sweep(std::span<const ProfileRow> rows,
@@ -168,21 +168,21 @@ Result<ServedTraces::Swept> ServedTraces::sweep(std::span<const ProfileRow> rows
   std::set<std::string> used;
   for (const ProfileRow& row : rows) {
     for (const ProfileRank& rank : row.ranks) {
-      if (auto url = parse_trace_url(rank.trace_path)) used.insert(std::move(url->place));
+      if (auto url = parse_trace_url(rank.trace_path)) used.insert(std::move(url->set));
     }
   }
   std::error_code error;
   for (fs::directory_iterator at(options_.folder, error), end; !error && at != end;
        at.increment(error)) {
-    const std::string place = at->path().filename();
-    if (!is_trace_place(place) || used.contains(place)) continue;
-    const PlaceContent content = content_of_place(at->path());
+    const std::string set = at->path().filename();
+    if (!is_trace_set(set) || used.contains(set)) continue;
+    const SetContent content = content_of_set(at->path());
     if (content.store != options_.store) continue;
-    if (now_unix_ns - content.changed_at_ns < kUnsavedPlaceNs) continue;
+    if (now_unix_ns - content.changed_at_ns < kUnsavedSetNs) continue;
     std::error_code removing;
     fs::remove_all(at->path(), removing);
     if (removing) return failure(disk_error("remove", at->path(), removing));
-    ++swept.places;
+    ++swept.sets;
     swept.bytes += content.bytes;
   }
   // Without the folder nothing has been sent yet.

@@ -50,7 +50,7 @@ TEST_F(TraceTransfer, ATraceOfManyPiecesArrivesWhole) {
     for (char& byte : bytes) byte = static_cast<char>(random());
     const std::string file = job_.folder.file("trace");
     write_bytes(file, bytes);
-    const auto url = must(transfer_.make_place()).value().of_rank(3);
+    const auto url = must(transfer_.make_set()).value().of_rank(3);
     must(transfer_.send(file, url));
     // An empty trace has no piece, so nothing was sent.
     if (size == 0) {
@@ -101,9 +101,9 @@ TEST_F(TraceTransfer, OnlyAStoreOnAServerWithoutASharedFolderSendsThem) {
   EXPECT_EQ(trace_target("postgresql://db/hocket", with_folder), nullptr);
   EXPECT_NE(trace_target("postgresql://db/hocket", environment("http://a")), nullptr);
   const auto nowhere = [](const char*) { return std::optional<std::string>(); };
-  EXPECT_EQ(must(trace_target("postgresql://db/hocket", nowhere)->make_place()), std::nullopt);
+  EXPECT_EQ(must(trace_target("postgresql://db/hocket", nowhere)->make_set()), std::nullopt);
   daemon_.emplace(*job_.store, port_.port());
-  EXPECT_EQ(must(transfer_.make_place()), std::nullopt) << "this daemon serves none";
+  EXPECT_EQ(must(transfer_.make_set()), std::nullopt) << "this daemon serves none";
 }
 
 TEST_F(TraceTransfer, ADaemonThatFailsInBetweenIsAnErrorThatNamesIt) {
@@ -116,7 +116,7 @@ TEST_F(TraceTransfer, ADaemonThatFailsInBetweenIsAnErrorThatNamesIt) {
     if (request.is("PUT")) return http_answer(200, R"({"bytes":524288})");
     return http_answer(200, "ab", "application/octet-stream");
   }));
-  const TraceUrl url{fake.url(), std::string(kTracePlaceDigits, 'a'), 0};
+  const TraceUrl url{fake.url(), std::string(kTraceSetDigits, 'a'), 0};
   const auto sent = transfer_.send(file, url);
   ASSERT_FALSE(sent);
   const auto fetched = transfer_.fetch(url);
@@ -130,15 +130,15 @@ TEST_F(TraceTransfer, ADaemonThatFailsInBetweenIsAnErrorThatNamesIt) {
 
 TEST_F(TraceTransfer, AnAnswerThatIsNoDaemonsIsRefused) {
   for (const char* body :
-       {"{}", R"({"daemon":"http://a","place":"../x"})",
-        R"({"daemon":"file:///etc","place":"0123456789abcdef0123456789abcdef"})", "[]", "<html>"}) {
+       {"{}", R"({"daemon":"http://a","set":"../x"})",
+        R"({"daemon":"file:///etc","set":"0123456789abcdef0123456789abcdef"})", "[]", "<html>"}) {
     FakeDaemon fake(
         FakeDaemon::answering([&](const FakeDaemon::Request&) { return http_answer(201, body); }));
     HttpTraceTransfer transfer(environment(fake.url()));
-    const auto place = transfer.make_place();
-    ASSERT_FALSE(place) << body;
-    EXPECT_THAT(place.error().message, HasSubstr(fake.url())) << body;
-    const auto fetched = transfer.fetch({fake.url(), std::string(kTracePlaceDigits, 'a'), 0});
+    const auto set = transfer.make_set();
+    ASSERT_FALSE(set) << body;
+    EXPECT_THAT(set.error().message, HasSubstr(fake.url())) << body;
+    const auto fetched = transfer.fetch({fake.url(), std::string(kTraceSetDigits, 'a'), 0});
     EXPECT_EQ(code_of(fetched), ErrorCode::unavailable) << body;
   }
 }

@@ -70,6 +70,9 @@ std::string name_of(Operation operation) {
                                        "get_record",
                                        "get_range",
                                        "find_record",
+                                       "make_trace_set",
+                                       "put_trace",
+                                       "get_served_trace",
                                        "simulate",
                                        "audit"};
   return kNames[static_cast<std::size_t>(operation)];
@@ -194,7 +197,13 @@ class Described {
 
   SetClock clock;
   ProfiledJob profiled;
-  Assembled daemon{*profiled.store, clock};
+  Assembled daemon{*profiled.store,
+                   clock,
+                   {},
+                   nullptr,
+                   {},
+                   nullptr,
+                   {.folder = profiled.folder.file("served"), .url = "http://a"}};
   std::set<std::string> seen;
 };
 
@@ -228,6 +237,13 @@ void ask_for_profiles(Described& api) {
           path + "/timeline/record?lane=" + found["found"]["lane"].dump() + "&record=0");
   api.ask(Operation::get_range, path + "/timeline/range?begin_ns=0&end_ns=1000000");
   api.ask(Operation::simulate, "/v1/simulate", {{"profile", name}});
+}
+
+void ask_for_traces(Described& api) {
+  const auto made = api.ask(Operation::make_trace_set, "/v1/traces");
+  const std::string path = "/v1/traces/" + made["set"].get<std::string>() + "/0";
+  EXPECT_GT(api.ask(Operation::put_trace, path)["bytes"], 0);
+  api.ask(Operation::get_served_trace, path);
 }
 
 void ask_for_stragglers(Described& api) {
@@ -334,6 +350,7 @@ TEST(OpenApi, AnswersAreAsDescribed) {
   ask_as_a_worker(api);
   ask_for_the_page(api);
   ask_for_profiles(api);
+  ask_for_traces(api);
   for (const Route& route : routes()) {
     const auto name = name_of(route.operation);
     EXPECT_TRUE(name == "watch" || name == "changes" || api.seen.contains(name))

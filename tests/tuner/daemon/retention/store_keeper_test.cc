@@ -47,8 +47,8 @@ class StoreKeeperTest : public ::testing::Test {
 TEST_F(StoreKeeperTest, RemovesServedTracesThatNoProfileHas) {
   const TemporaryFolder folder;
   ServedTraces traces({.folder = folder.file("served"), .url = "http://node7", .store = "here"});
-  const auto kept = must(traces.make_place()), gone = must(traces.make_place());
-  for (const TracePlace& place : {kept, gone}) must(traces.append(place.place, 0, 0, "abc"));
+  const auto kept = must(traces.make_set()), gone = must(traces.make_set());
+  for (const TraceSet& set : {kept, gone}) must(traces.append(set.id, 0, 0, "abc"));
   must(store_->add_profile(
       {.name = "kept", .ranks = {{.rank = 0, .trace_path = kept.of_rank(0).text()}}}));
   // Files are timed by the real clock.
@@ -70,10 +70,10 @@ TEST_F(StoreKeeperTest, RemovesServedTracesThatNoProfileHas) {
 TEST_F(StoreKeeperTest, CountsTheBytesOfServedTraces) {
   const TemporaryFolder folder;
   ServedTraces traces({.folder = folder.file("served"), .url = "http://node7", .store = "here"});
-  const auto place = must(traces.make_place());
-  must(traces.append(place.place, 0, 0, "abc"));
+  const auto set = must(traces.make_set());
+  must(traces.append(set.id, 0, 0, "abc"));
   must(store_->add_profile(
-      {.name = "large", .ranks = {{.rank = 0, .trace_path = place.of_rank(0).text()}}}));
+      {.name = "large", .ranks = {{.rank = 0, .trace_path = set.of_rank(0).text()}}}));
   StoreKeeper keeper({.store = *store_,
                       .store_path = folder.file("hocket.db"),
                       .policy = {.profile_bytes = 2},

@@ -93,7 +93,7 @@ Result<Reply> get_tile(const Call& call);
 Result<Reply> get_record(const Call& call);
 Result<Reply> get_range(const Call& call);
 Result<Reply> find_record(const Call& call);
-Result<Reply> make_trace_place(const Call& call);
+Result<Reply> make_trace_set(const Call& call);
 Result<Reply> put_trace(const Call& call);
 Result<Reply> get_served_trace(const Call& call);
 Result<Reply> simulate_step(const Call& call);

@@ -1,4 +1,4 @@
-// Traces that this daemon serves: places for them, and their bytes piece by piece.
+// Traces that this daemon serves: sets for them, and their bytes piece by piece.
 
 #include <nlohmann/json.hpp>
 
@@ -11,7 +11,7 @@ namespace {
 
 /// One rank's trace, and where in it.
 struct TraceOffset {
-  std::string place;
+  std::string set;
   std::int64_t rank = 0;
   std::int64_t offset = 0;
 };
@@ -25,24 +25,24 @@ Result<TraceOffset> trace_offset(const Call& call) {
   }
   const auto offset = call.number("offset", 0, kMostServedTraceBytes, 0);
   HOCKET_TRY(offset);
-  return TraceOffset{call.parameter("place"), *rank, *offset};
+  return TraceOffset{call.parameter("set"), *rank, *offset};
 }
 
 }  // namespace
 
-Result<Reply> make_trace_place(const Call& call) {
+Result<Reply> make_trace_set(const Call& call) {
   Response none;
   none.status = 204;
   if (!call.parts.traces.are_taken()) return none;
-  const auto place = call.parts.traces.make_place();
-  HOCKET_TRY(place);
-  return json_response({{"daemon", place->daemon}, {"place", place->place}}, 201);
+  const auto set = call.parts.traces.make_set();
+  HOCKET_TRY(set);
+  return json_response({{"daemon", set->daemon}, {"set", set->id}}, 201);
 }
 
 Result<Reply> put_trace(const Call& call) {
   const auto at = trace_offset(call);
   HOCKET_TRY(at);
-  const auto bytes = call.parts.traces.append(at->place, at->rank, at->offset, call.request.body);
+  const auto bytes = call.parts.traces.append(at->set, at->rank, at->offset, call.request.body);
   HOCKET_TRY(bytes);
   return json_response({{"bytes", *bytes}});
 }
@@ -50,7 +50,7 @@ Result<Reply> put_trace(const Call& call) {
 Result<Reply> get_served_trace(const Call& call) {
   const auto at = trace_offset(call);
   HOCKET_TRY(at);
-  auto piece = call.parts.traces.read(at->place, at->rank, at->offset);
+  auto piece = call.parts.traces.read(at->set, at->rank, at->offset);
   HOCKET_TRY(piece);
   return bytes_response(std::move(*piece));
 }

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 /// A daemon that serves traces, over the store of a profiled job.
 class TracesApiTest : public ::testing::Test {
  protected:
-  std::string make_place() { return daemon_.ask("POST", "/v1/traces")["place"]; }
+  std::string make_set() { return daemon_.ask("POST", "/v1/traces")["set"]; }
 
   /// Sends a file as a client does, in pieces of 10,000 bytes.
   void send(const std::string& target, const std::string& file) {
@@ -42,10 +42,10 @@ class TracesApiTest : public ::testing::Test {
 
 TEST_F(TracesApiTest, GiveAProfileItsTimelineWhereverTheyWereMade) {
   const ProfileRow row = job_.add();
-  const std::string place = make_place();
+  const std::string set = make_set();
   NewProfile moved{.name = "moved", .structure = row.structure, .ranks = row.ranks};
   for (ProfileRank& rank : moved.ranks) {
-    const TraceUrl url{"http://node7:7077", place, rank.rank};
+    const TraceUrl url{"http://node7:7077", set, rank.rank};
     send(url.text().substr(url.daemon.size()), rank.trace_path);
     rank.trace_path = url.text();
   }
@@ -58,7 +58,7 @@ TEST_F(TracesApiTest, GiveAProfileItsTimelineWhereverTheyWereMade) {
 }
 
 TEST_F(TracesApiTest, TakeWrongInputForWhatItIs) {
-  const std::string trace = "/v1/traces/" + make_place() + "/0";
+  const std::string trace = "/v1/traces/" + make_set() + "/0";
   EXPECT_EQ(daemon_.call("PUT", trace + "?offset=1", "x").status, 400);
   for (const char* offset : {"-1", "x", "99999999999999"}) {
     EXPECT_EQ(daemon_.call("GET", trace + "?offset=" + offset).status, 400) << offset;
@@ -75,7 +75,7 @@ TEST_F(TracesApiTest, TakeWrongInputForWhatItIs) {
 TEST_F(TracesApiTest, AreNotTakenByADaemonThatServesNone) {
   Assembled other(*job_.store, clock_);
   EXPECT_EQ(other.call("POST", "/v1/traces", "{}").status, 204);
-  const std::string trace = "/v1/traces/" + make_place() + "/0";
+  const std::string trace = "/v1/traces/" + make_set() + "/0";
   EXPECT_EQ(other.call("PUT", trace, "x").status, 404);
   EXPECT_EQ(other.call("GET", trace).status, 404);
 }
@@ -90,8 +90,8 @@ TEST_F(TracesApiTest, AreReadByReadersAndWrittenByJobs) {
   EXPECT_EQ(guarded.call("POST", "/v1/traces", "{}", reader).status, 403);
   const auto made = guarded.call("POST", "/v1/traces", "{}", job);
   ASSERT_EQ(made.status, 201);
-  const std::string place = nlohmann::json::parse(*made.body)["place"];
-  const std::string trace = "/v1/traces/" + place + "/0";
+  const std::string set = nlohmann::json::parse(*made.body)["set"];
+  const std::string trace = "/v1/traces/" + set + "/0";
   EXPECT_EQ(guarded.call("PUT", trace, "x", reader).status, 403);
   EXPECT_EQ(guarded.call("PUT", trace, "x", job).status, 200);
   EXPECT_EQ(guarded.call("GET", trace).status, 401);
