@@ -1,6 +1,6 @@
 #pragma once
 
-// Who a server with TLS is, for tests: a self-signed certificate and its key. One thread.
+// A self-signed certificate and its key, for TLS servers in tests. One thread.
 
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>

@@ -13,7 +13,8 @@ struct LauncherVariables {
   const char *rank, *size, *local_rank, *local_size;
   /// True when the local size is the requested number of ranks, not the actual one.
   bool local_size_is_a_wish = false;
-  /// What else is set for a rank or belongs to the ranks' launcher: whole names, and beginnings.
+  /// Names, and beginnings of names, of further variables that the launcher sets for a rank or for
+  /// itself.
   std::span<const std::string_view> names = {}, prefixes = {};
   /// Set where the ranks are a step of an allocation. Outside of steps `size` and `local_size` are
   /// the allocation's and say nothing of ranks. Null for a launcher without allocations.

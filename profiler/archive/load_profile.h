@@ -26,8 +26,8 @@ struct LoadOptions {
   /// Loads only this step's iteration: the records in the lowest rank's window, and those of the
   /// other ranks in the same time.
   std::optional<std::int64_t> step = {};
-  /// Where traces that daemons serve are fetched from; null: from the daemons, with the credentials
-  /// in this process's environment.
+  /// Fetches the traces that daemons serve; null: an HttpTraceTransfer with the credentials in this
+  /// process's environment.
   TraceSource* source = nullptr;
 };
 

@@ -54,8 +54,8 @@ class Saving {
     auto row = store.add_profile(rows);
     std::error_code error;
     for (const std::string& path : row ? sent_ : written_) std::filesystem::remove(path, error);
-    // Only if it is empty: files may stay, and other ranks have written theirs.
-    if (!row || !sent_.empty()) std::filesystem::remove(profile_.folder.path, error);
+    // Does nothing while there are files in it.
+    std::filesystem::remove(profile_.folder.path, error);
     return row;
   }
 

@@ -54,9 +54,8 @@ struct ProfileToSave {
 
 /// Writes the profile. A trace that cannot be written becomes a rank with an empty path, one that
 /// cannot be sent stays a file, and a metric that cannot be computed is left out; the profile's
-/// detail says why. Files that were sent go, and the folder if it is then empty. Returns an error
-/// if the rows cannot be added, and removes the trace files written here and the folder if it is
-/// then empty.
+/// detail says why. Files that were sent are removed. Returns an error if the rows cannot be added,
+/// and removes the trace files written here. A folder without files is removed in either case.
 Result<ProfileRow> save_profile(Store& store, const std::string& store_path, ProfileToSave profile);
 
 }  // namespace hocket

@@ -167,11 +167,7 @@ Result<ProfileRow> save_all(Target& target, const std::string& store_path, Profi
       profile.missing.push_back({rank, trace.error().message});
     }
   }
-  auto row = save_profile(*target.store, store_path, std::move(profile));
-  // Nothing is in it if the traces are at a daemon.
-  std::error_code error;
-  std::filesystem::remove(target.folder.path, error);
-  return row;
+  return save_profile(*target.store, store_path, std::move(profile));
 }
 
 Result<std::int64_t> number_of(std::string_view text, const std::string& field) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// How trace files reach other hosts without a folder that all see: who saves a profile sends them
-// to a daemon, and who reads it fetches them from there (docs/CLUSTER.md, "Traces"). The seam to
-// these daemons. Thread-safe.
+// The seam to the daemons that serve trace files (docs/CLUSTER.md, "Traces"). A process that saves
+// a profile sends its trace files to a daemon, and a process that reads the profile fetches them,
+// so that hosts need no folder in common. Thread-safe.
 
 #include <cstdint>
 #include <optional>

@@ -98,6 +98,16 @@ class WorkTest : public ::testing::Test {
     }
   }
 
+  /// Expects that two workers, the second with --json, ran all trials until the study's end.
+  void expect_shared(const Ended& one, const Ended& two) const {
+    EXPECT_EQ(one.status, 0) << one.err;
+    EXPECT_EQ(two.status, 0) << two.err;
+    EXPECT_THAT(one.out, HasSubstr("study shared is finished"));
+    EXPECT_THAT(one.err + two.err, HasSubstr("shared trial 1  X=60\n"));
+    const auto of_second = two.json().at("trials").get<std::int64_t>();
+    EXPECT_THAT(one.out, HasSubstr("ran " + std::to_string(std::ssize(trials()) - of_second)));
+  }
+
   const std::vector<std::string> work_ = {"work", "shared", "--lease", "1s"};
   TemporaryFolder folder_;
 };
@@ -123,14 +133,8 @@ TEST_F(WorkTest, WorkersOfOtherProcessesRunWhatIsOfferedAndLeaveAtTheEnd) {
   folder_.write("go", "");
   expect_whole(tuning.wait());
   const auto one = first.wait(), two = second.wait();
-  EXPECT_EQ(one.status, 0) << one.err;
-  EXPECT_EQ(two.status, 0) << two.err;
-  EXPECT_THAT(one.out, HasSubstr("study shared is finished"));
+  expect_shared(one, two);
   EXPECT_EQ(two.json().at("reason"), "study shared is finished");
-  EXPECT_THAT(one.err + two.err, HasSubstr("shared trial 1  X=60\n"));
-  EXPECT_THAT(one.out,
-              HasSubstr("ran " + std::to_string(static_cast<std::int64_t>(trials().size()) -
-                                                two.json().at("trials").get<int>())));
   const auto late = hocket_run(folder_, work_);
   EXPECT_EQ(late.status, 2);
   EXPECT_THAT(late.err, HasSubstr("study shared is finished"));
@@ -154,13 +158,7 @@ TEST_F(WorkTest, WorkersThatReachOnlyADaemonRunAStudyOfAStoreInAFile) {
   folder_.write("go", "");
   expect_whole(tuning.wait());
   const auto one = first.wait(), two = second.wait();
-  EXPECT_EQ(one.status, 0) << one.err;
-  EXPECT_EQ(two.status, 0) << two.err;
-  EXPECT_THAT(one.out, HasSubstr("study shared is finished"));
-  EXPECT_THAT(one.err + two.err, HasSubstr("shared trial 1  X=60\n"));
-  EXPECT_THAT(one.out,
-              HasSubstr("ran " + std::to_string(static_cast<std::int64_t>(trials().size()) -
-                                                two.json().at("trials").get<int>())));
+  expect_shared(one, two);
   EXPECT_EQ(worker_numbers().size(), 1u) << "their commands ran in the study's folder";
 
   // As somebody who does not find the daemon's own token.

@@ -23,7 +23,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-/// What no message may have is the middle of the password, however the rest is encoded.
+/// No message may contain the middle of the password, which no encoding changes.
 constexpr const char* kSecret = "GEHEIM";
 constexpr const char* kPassword = "a@GEHEIM/b:100%";
 constexpr const char* kPasswordInUri = "a%40GEHEIM%2Fb%3A100%25";

@@ -1,4 +1,4 @@
-// What holds of every source of trials, here of a store and of a daemon on one.
+// Tests the contract of TrialSource on a store and on a daemon that has one.
 
 #include "tuner/workers/trial_source.h"
 

@@ -291,7 +291,7 @@ TEST_F(WorkerCrewTest, AnOfferWhoseAnswerIsLostIsNotMadeAgain) {
       if (faulty.has_failed() && !std::exchange(is_noted, true)) {
         lost.insert(study_.trials().back().phase);
       }
-      // What was offered is claimed, and maybe ended, before the store is there again.
+      // Workers claim the offered trial, and may end it, before the store is there again.
       for (std::uint64_t i = 0; i < 1 + random() % 3; ++i) step({"a", "b"}, random);
     });
     const auto result = run(crew);

@@ -78,7 +78,7 @@ class WorkerFixture {
   CancelToken cancel_;
 };
 
-/// What holds wherever trials come from.
+/// Tests of workers that run on every source of trials.
 class WorkerTest : public WorkerFixture, public ::testing::TestWithParam<SourceKind> {
  protected:
   Result<WorkerEnd> work(const std::function<void()>& while_waiting = {}) {

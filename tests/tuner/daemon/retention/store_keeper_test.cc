@@ -26,16 +26,23 @@ class StoreKeeperTest : public ::testing::Test {
   std::size_t studies() { return must(store_->studies()).size(); }
 
   std::unique_ptr<StoreKeeper> keeper(Store& store) {
+    return keeper(store, {.studies_ns = 2 * kKeeperDayNs, .audit_ns = 2 * kKeeperDayNs}, nullptr);
+  }
+
+  std::unique_ptr<StoreKeeper> keeper(Store& store, const RetentionPolicy& policy,
+                                      ServedTraces* traces) {
     return std::make_unique<StoreKeeper>(
         StoreKeeperParts{.store = store,
-                         .store_path = {},
-                         .policy = {.studies_ns = 2 * kKeeperDayNs, .audit_ns = 2 * kKeeperDayNs},
+                         .store_path = folder_.file("hocket.db"),
+                         .policy = policy,
                          .clock = clock_,
                          .now_unix_ns = [this] { return wall_ns_; },
                          .log = log_,
-                         .errors = errors_});
+                         .errors = errors_,
+                         .traces = traces});
   }
 
+  const TemporaryFolder folder_;
   SetClock clock_;
   std::int64_t wall_ns_ = 1'000 * kKeeperDayNs;
   std::vector<std::string> lines_;
@@ -45,44 +52,26 @@ class StoreKeeperTest : public ::testing::Test {
 };
 
 TEST_F(StoreKeeperTest, RemovesServedTracesThatNoProfileHas) {
-  const TemporaryFolder folder;
-  ServedTraces traces({.folder = folder.file("served"), .url = "http://node7", .store = "here"});
+  ServedTraces traces({.folder = folder_.file("served"), .url = "http://node7", .store = "here"});
   const auto kept = must(traces.make_set()), gone = must(traces.make_set());
   for (const TraceSet& set : {kept, gone}) must(traces.append(set.id, 0, 0, "abc"));
   must(store_->add_profile(
       {.name = "kept", .ranks = {{.rank = 0, .trace_path = kept.of_rank(0).text()}}}));
   // Files are timed by the real clock.
   wall_ns_ = system_unix_ns() + kKeeperDayNs;
-  StoreKeeper keeper({.store = *store_,
-                      .store_path = {},
-                      .policy = {},
-                      .clock = clock_,
-                      .now_unix_ns = [this] { return wall_ns_; },
-                      .log = log_,
-                      .errors = errors_,
-                      .traces = &traces});
-  keeper.run_due();
+  keeper(*store_, {}, &traces)->run_due();
   EXPECT_EQ(traces.bytes_of(gone.of_rank(0)), 0);
   EXPECT_EQ(traces.bytes_of(kept.of_rank(0)), 3);
   EXPECT_THAT(lines_, Contains(HasSubstr("removed served traces")));
 }
 
 TEST_F(StoreKeeperTest, CountsTheBytesOfServedTraces) {
-  const TemporaryFolder folder;
-  ServedTraces traces({.folder = folder.file("served"), .url = "http://node7", .store = "here"});
+  ServedTraces traces({.folder = folder_.file("served"), .url = "http://node7", .store = "here"});
   const auto set = must(traces.make_set());
   must(traces.append(set.id, 0, 0, "abc"));
   must(store_->add_profile(
       {.name = "large", .ranks = {{.rank = 0, .trace_path = set.of_rank(0).text()}}}));
-  StoreKeeper keeper({.store = *store_,
-                      .store_path = folder.file("hocket.db"),
-                      .policy = {.profile_bytes = 2},
-                      .clock = clock_,
-                      .now_unix_ns = [this] { return wall_ns_; },
-                      .log = log_,
-                      .errors = errors_,
-                      .traces = &traces});
-  keeper.run_due();
+  keeper(*store_, {.profile_bytes = 2}, &traces)->run_due();
   EXPECT_TRUE(must(store_->profiles()).empty());
 }
 
