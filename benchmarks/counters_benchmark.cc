@@ -12,9 +12,9 @@
 
 #include <vector>
 
+#include "client/live/counter_exchange.h"
+#include "client/live/process_meter.h"
 #include "core/base/check.h"
-#include "tuner/client/live/counter_exchange.h"
-#include "tuner/client/live/process_meter.h"
 
 namespace hocket {
 namespace {

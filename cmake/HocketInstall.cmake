@@ -79,11 +79,11 @@ install(TARGETS hocket_core hocket_host hocket_installed_core EXPORT hocketCore
         ARCHIVE DESTINATION ${archives} COMPONENT development)
 install(TARGETS hocket_client EXPORT hocketClient
         ARCHIVE DESTINATION ${archives} COMPONENT development)
-install(FILES tuner/client/c/hocket_client.h tuner/client/c/hocket_schedule.h
+install(FILES capi/hocket_client.h capi/hocket_schedule.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hocket COMPONENT development)
 foreach(folder core/base core/files core/step core/trace core/protocol core/collective core/plan
                core/partitioning core/placement core/scheduler core/tape core/host
-               tuner/client/link tuner/client/start tuner/client/live)
+               client/link client/start client/live)
   install(DIRECTORY ${folder}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hocket/${folder}
           COMPONENT development
           FILES_MATCHING PATTERN *.h PATTERN precompiled.h EXCLUDE)

@@ -35,7 +35,7 @@ Result<ProfileFolder> create_named_profile_folder(Store& store, const std::strin
                                                   std::string_view name);
 
 /// Returns the folder of the traces that a daemon with this state folder serves
-/// (tuner/daemon/traces/served_traces.h).
+/// (daemon/traces/served_traces.h).
 std::string served_traces_folder(const std::string& state_folder);
 
 /// Returns the path of `rank`'s trace file in a profile's folder.

@@ -15,13 +15,13 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "archive/studies/job_similarity.h"
 #include "benchmarks/daemon/load.h"
 #include "benchmarks/daemon/load_kinds.h"
 #include "benchmarks/daemon/server_process.h"
 #include "core/base/check.h"
 #include "core/protocol/config_key.h"
 #include "core/protocol/job_message.h"
-#include "tuner/archive/job_similarity.h"
 
 namespace hocket {
 namespace {

@@ -11,14 +11,14 @@
 #include <fstream>
 #include <thread>
 
+#include "archive/studies/job_similarity.h"
 #include "benchmarks/daemon/bare_server.h"
 #include "core/base/check.h"
 #include "core/files/scratch_folder.h"
 #include "core/protocol/config_key.h"
 #include "core/step/schedule_config.h"
+#include "daemon/daemon.h"
 #include "store/open.h"
-#include "tuner/archive/job_similarity.h"
-#include "tuner/daemon/daemon.h"
 
 namespace hocket {
 namespace {

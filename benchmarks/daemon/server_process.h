@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "tuner/client/link/http_client.h"
+#include "client/link/http_client.h"
 
 namespace hocket {
 

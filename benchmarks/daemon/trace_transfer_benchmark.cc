@@ -11,12 +11,12 @@
 #include <string>
 #include <thread>
 
+#include "archive/profiles/transfer/http_trace_transfer.h"
 #include "core/base/check.h"
 #include "core/base/clock.h"
 #include "core/files/scratch_folder.h"
-#include "profiler/archive/transfer/http_trace_transfer.h"
+#include "daemon/daemon.h"
 #include "store/open.h"
-#include "tuner/daemon/daemon.h"
 
 namespace hocket {
 namespace {

@@ -33,13 +33,13 @@
 #include <string>
 #include <vector>
 
+#include "client/link/environment.h"
 #include "core/base/json.h"
 #include "core/host/gloo_collective.h"
 #include "core/host/host_executor.h"
 #include "core/scheduler/scheduler.h"
 #include "core/servers/tcp_servers.h"
 #include "core/step/step_description.h"
-#include "tuner/client/link/environment.h"
 
 namespace hocket {
 namespace {

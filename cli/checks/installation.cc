@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tuner/client/c/hocket_client.h"
+#include "capi/hocket_client.h"
 
 namespace hocket {
 namespace {

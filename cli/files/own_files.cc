@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "client/start/last_good.h"
 #include "core/files/private_file.h"
 #include "core/files/scratch_folder.h"
 #include "core/protocol/daemon_token.h"
@@ -17,7 +18,6 @@
 #include "store/profile_folder.h"
 #include "store/store_uri.h"
 #include "store/trace_url.h"
-#include "tuner/client/start/last_good.h"
 
 namespace hocket {
 namespace {

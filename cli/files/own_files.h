@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cli/files/own_file.h"
+#include "client/link/environment.h"
 #include "core/base/result.h"
-#include "tuner/client/link/environment.h"
 
 namespace hocket {
 

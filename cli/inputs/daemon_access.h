@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "client/link/http_client.h"
 #include "core/base/result.h"
-#include "tuner/client/link/http_client.h"
 
 namespace CLI {
 class App;

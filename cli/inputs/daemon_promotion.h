@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "archive/studies/promotion_choice.h"
 #include "cli/inputs/daemon_access.h"
 #include "core/base/result.h"
 #include "core/protocol/config_key.h"
 #include "core/protocol/topology.h"
-#include "tuner/archive/promotion_choice.h"
 
 namespace hocket {
 

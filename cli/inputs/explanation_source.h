@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "archive/studies/explanation/explained_study.h"
 #include "core/base/result.h"
-#include "tuner/archive/explanation/explained_study.h"
 #include "tuner/table/recorded_table.h"
 
 namespace CLI {

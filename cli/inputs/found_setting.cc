@@ -6,18 +6,18 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "archive/studies/plain_job.h"
+#include "archive/studies/program_promotion.h"
 #include "cli/inputs/daemon_promotion.h"
 #include "cli/inputs/store_access.h"
 #include "cli/output/value_text.h"
 #include "cli/views/version_view.h"
+#include "client/link/environment.h"
 #include "core/base/nearest_name.h"
 #include "core/base/printable_text.h"
 #include "core/base/shell_text.h"
 #include "core/host/topology_probe.h"
 #include "store/origin.h"
-#include "tuner/archive/plain_job.h"
-#include "tuner/archive/program_promotion.h"
-#include "tuner/client/link/environment.h"
 #include "tuner/study/study_definition.h"
 
 namespace hocket {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "archive/studies/promoted_setting.h"
+#include "archive/studies/promotion_choice.h"
 #include "cli/inputs/daemon_access.h"
 #include "core/base/result.h"
-#include "tuner/archive/promoted_setting.h"
-#include "tuner/archive/promotion_choice.h"
 
 namespace hocket {
 

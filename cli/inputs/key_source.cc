@@ -8,9 +8,9 @@
 
 #include "cli/inputs/found_setting.h"
 #include "cli/inputs/store_access.h"
+#include "client/link/environment.h"
 #include "core/protocol/config_key.h"
 #include "store/store_uri.h"
-#include "tuner/client/link/environment.h"
 
 namespace hocket {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "archive/profiles/measured_job.h"
 #include "core/base/result.h"
-#include "profiler/archive/measured_job.h"
 
 namespace hocket {
 

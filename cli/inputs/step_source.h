@@ -6,9 +6,9 @@
 #include <iosfwd>
 #include <string>
 
+#include "archive/profiles/step_changes.h"
 #include "core/base/result.h"
 #include "core/step/step_description.h"
-#include "profiler/archive/step_changes.h"
 
 namespace CLI {
 class App;

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "archive/studies/study_job.h"
 #include "store/open.h"
-#include "tuner/archive/study_job.h"
 
 namespace hocket {
 namespace {

@@ -2,8 +2,8 @@
 
 // Shows the progress of a study beside keeping it. One thread.
 
+#include "archive/studies/study_record.h"
 #include "cli/output/progress.h"
-#include "tuner/archive/study_record.h"
 #include "tuner/study/study.h"
 
 namespace hocket {

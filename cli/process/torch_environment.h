@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "client/link/environment.h"
 #include "core/base/result.h"
-#include "tuner/client/link/environment.h"
 
 namespace hocket {
 

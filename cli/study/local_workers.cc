@@ -2,10 +2,10 @@
 
 #include <unistd.h>
 
-#include "tuner/archive/owner.h"
-#include "tuner/workers/store_trial_source.h"
-#include "tuner/workers/waiting.h"
-#include "tuner/workers/worker.h"
+#include "archive/studies/owner.h"
+#include "archive/workers/store_trial_source.h"
+#include "archive/workers/waiting.h"
+#include "archive/workers/worker.h"
 
 namespace hocket {
 namespace {

@@ -11,11 +11,11 @@
 #include <thread>
 #include <vector>
 
+#include "archive/workers/bell.h"
 #include "core/base/clock.h"
 #include "core/base/result.h"
 #include "store/store.h"
 #include "tuner/trial/cancel.h"
-#include "tuner/workers/bell.h"
 
 namespace hocket {
 

@@ -5,8 +5,8 @@
 #include <iosfwd>
 #include <string>
 
+#include "archive/studies/open_study.h"
 #include "core/base/result.h"
-#include "tuner/archive/open_study.h"
 #include "tuner/slurm/slurm.h"
 
 namespace hocket {

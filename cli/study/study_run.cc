@@ -4,17 +4,17 @@
 #include <map>
 #include <set>
 
+#include "archive/studies/donor_source.h"
+#include "archive/studies/study_job.h"
+#include "archive/studies/study_record.h"
+#include "archive/workers/waiting.h"
+#include "archive/workers/worker_crew.h"
 #include "cli/output/reported_study.h"
 #include "cli/process/interrupt.h"
 #include "cli/study/local_workers.h"
-#include "tuner/archive/donor_source.h"
-#include "tuner/archive/study_job.h"
-#include "tuner/archive/study_record.h"
 #include "tuner/slurm/fleet.h"
 #include "tuner/slurm/slurm_commands.h"
 #include "tuner/trial/command_runner.h"
-#include "tuner/workers/waiting.h"
-#include "tuner/workers/worker_crew.h"
 
 namespace hocket {
 namespace {

@@ -1,16 +1,16 @@
 #pragma once
 
 // Runs an open study to its end: its trials one after the other in this process, or by workers
-// (tuner/workers/) in threads of it or in allocations of Slurm, and by those that join from
+// (archive/workers/) in threads of it or in allocations of Slurm, and by those that join from
 // elsewhere. One thread.
 
 #include <optional>
 #include <string>
 
+#include "archive/studies/open_study.h"
 #include "cli/verbs/verb.h"
 #include "core/base/result.h"
 #include "store/store.h"
-#include "tuner/archive/open_study.h"
 #include "tuner/slurm/slurm.h"
 #include "tuner/study/study.h"
 

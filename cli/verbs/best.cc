@@ -5,13 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "archive/studies/study_result.h"
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/store_access.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/front_view.h"
 #include "cli/views/result_view.h"
 #include "cli/views/version_view.h"
-#include "tuner/archive/study_result.h"
 
 namespace hocket {
 namespace {

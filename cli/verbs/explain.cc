@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "archive/profiles/export_profile.h"
+#include "archive/studies/explanation/explanation_json.h"
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/config_source.h"
 #include "cli/inputs/explanation_source.h"
@@ -20,8 +22,6 @@
 #include "core/base/json.h"
 #include "core/sim/offload/offload_choice.h"
 #include "core/step/hidden_knob.h"
-#include "profiler/archive/export_profile.h"
-#include "tuner/archive/explanation/explanation_json.h"
 
 namespace hocket {
 namespace {

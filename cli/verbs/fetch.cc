@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "archive/studies/promotion_choice.h"
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/daemon_access.h"
 #include "cli/inputs/daemon_promotion.h"
@@ -18,7 +19,6 @@
 #include "core/base/printable_text.h"
 #include "core/base/shell_text.h"
 #include "store/origin.h"
-#include "tuner/archive/promotion_choice.h"
 
 namespace hocket {
 namespace {

@@ -6,10 +6,10 @@
 #include <memory>
 #include <ostream>
 
+#include "archive/profiles/export_profile.h"
 #include "cli/inputs/command_line.h"
 #include "cli/reference/manual_page.h"
 #include "cli/verbs/verb.h"
-#include "profiler/archive/export_profile.h"
 
 namespace hocket {
 namespace {

@@ -8,11 +8,11 @@
 #include "cli/inputs/command_line.h"
 #include "cli/process/interrupt.h"
 #include "cli/verbs/verb.h"
+#include "client/link/environment.h"
 #include "core/host/rendezvous_secret.h"
 #include "core/protocol/host_port.h"
 #include "core/protocol/ip_address.h"
 #include "core/servers/parameter_server.h"
-#include "tuner/client/link/environment.h"
 #include "tuner/space/size_text.h"
 #include "tuner/trial/cancel.h"
 

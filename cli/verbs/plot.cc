@@ -10,12 +10,12 @@
 #include <system_error>
 #include <utility>
 
+#include "archive/studies/explanation/study_plots.h"
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/explanation_source.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
 #include "core/base/printable_text.h"
-#include "tuner/archive/explanation/study_plots.h"
 
 namespace hocket {
 namespace {

@@ -6,6 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "archive/studies/owner.h"
+#include "archive/studies/rollback.h"
+#include "archive/studies/study_job.h"
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/daemon_access.h"
 #include "cli/inputs/key_source.h"
@@ -20,9 +23,6 @@
 #include "core/step/hidden_knob.h"
 #include "core/step/schedule_config.h"
 #include "store/origin.h"
-#include "tuner/archive/owner.h"
-#include "tuner/archive/rollback.h"
-#include "tuner/archive/study_job.h"
 
 namespace hocket {
 namespace {

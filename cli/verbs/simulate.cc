@@ -7,6 +7,7 @@
 #include <ostream>
 #include <span>
 
+#include "archive/profiles/export_profile.h"
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/config_source.h"
 #include "cli/inputs/knob_text.h"
@@ -20,7 +21,6 @@
 #include "core/base/json.h"
 #include "core/sim/offload/offload_choice.h"
 #include "core/sim/simulator.h"
-#include "profiler/archive/export_profile.h"
 
 namespace hocket {
 namespace {

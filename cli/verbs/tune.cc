@@ -8,6 +8,13 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "archive/studies/donor_source.h"
+#include "archive/studies/open_study.h"
+#include "archive/studies/plain_job.h"
+#include "archive/studies/promoted_setting.h"
+#include "archive/studies/promotion_choice.h"
+#include "archive/studies/study_job.h"
+#include "archive/studies/study_result.h"
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/step_source.h"
 #include "cli/inputs/store_access.h"
@@ -20,18 +27,11 @@
 #include "cli/views/output_view.h"
 #include "cli/views/result_view.h"
 #include "cli/views/version_view.h"
+#include "client/link/environment.h"
 #include "core/base/shell_text.h"
 #include "core/host/rank_environment.h"
 #include "core/host/topology_probe.h"
 #include "store/store_uri.h"
-#include "tuner/archive/donor_source.h"
-#include "tuner/archive/open_study.h"
-#include "tuner/archive/plain_job.h"
-#include "tuner/archive/promoted_setting.h"
-#include "tuner/archive/promotion_choice.h"
-#include "tuner/archive/study_job.h"
-#include "tuner/archive/study_result.h"
-#include "tuner/client/link/environment.h"
 #include "tuner/slurm/slurm_options.h"
 #include "tuner/space/schedule_space.h"
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "archive/studies/version_json.h"
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/key_source.h"
 #include "cli/output/table.h"
@@ -13,7 +14,6 @@
 #include "cli/views/setting_change.h"
 #include "core/base/printable_text.h"
 #include "core/protocol/config_key.h"
-#include "tuner/archive/version_json.h"
 
 namespace hocket {
 namespace {

@@ -14,11 +14,11 @@
 #include "cli/output/value_text.h"
 #include "cli/process/interrupt.h"
 #include "cli/verbs/verb.h"
+#include "client/link/event_stream_parser.h"
 #include "core/base/json.h"
 #include "core/base/printable_text.h"
 #include "core/protocol/job_message.h"
 #include "store/open.h"
-#include "tuner/client/link/event_stream_parser.h"
 #include "tuner/space/params.h"
 #include "tuner/trial/cancel.h"
 

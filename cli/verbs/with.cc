@@ -6,6 +6,7 @@
 #include <ostream>
 #include <utility>
 
+#include "archive/studies/program_promotion.h"
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/found_setting.h"
 #include "cli/inputs/store_access.h"
@@ -13,7 +14,6 @@
 #include "cli/verbs/verb.h"
 #include "cli/views/setting_change.h"
 #include "core/base/shell_text.h"
-#include "tuner/archive/program_promotion.h"
 
 namespace hocket {
 namespace {

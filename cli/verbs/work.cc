@@ -6,6 +6,11 @@
 #include <ostream>
 #include <utility>
 
+#include "archive/studies/owner.h"
+#include "archive/workers/http_trial_source.h"
+#include "archive/workers/store_trial_source.h"
+#include "archive/workers/waiting.h"
+#include "archive/workers/worker.h"
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/daemon_access.h"
 #include "cli/inputs/store_access.h"
@@ -15,18 +20,13 @@
 #include "cli/study/local_workers.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/result_view.h"
+#include "client/link/daemon_access.h"
+#include "client/link/environment.h"
 #include "core/base/printable_text.h"
 #include "store/open.h"
 #include "store/store_uri.h"
-#include "tuner/archive/owner.h"
-#include "tuner/client/link/daemon_access.h"
-#include "tuner/client/link/environment.h"
 #include "tuner/slurm/allocation.h"
 #include "tuner/trial/limit.h"
-#include "tuner/workers/http_trial_source.h"
-#include "tuner/workers/store_trial_source.h"
-#include "tuner/workers/waiting.h"
-#include "tuner/workers/worker.h"
 
 namespace hocket {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <iosfwd>
 
-#include "tuner/archive/explanation/explained_study.h"
+#include "archive/studies/explanation/explained_study.h"
 
 namespace hocket {
 

@@ -10,13 +10,13 @@
 #include <set>
 #include <utility>
 
+#include "archive/profiles/load_profile.h"
 #include "cli/inputs/daemon_access.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
 #include "core/base/printable_text.h"
 #include "core/base/statistics.h"
 #include "core/step/step_description.h"
-#include "profiler/archive/load_profile.h"
 #include "profiler/formats/category.h"
 #include "profiler/metrics/idle_lanes.h"
 #include "profiler/metrics/profile_quality.h"

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "profiler/archive/profile_summary.h"
-#include "profiler/archive/prune.h"
-#include "profiler/archive/report/diff_profiles.h"
+#include "archive/profiles/profile_summary.h"
+#include "archive/profiles/prune.h"
+#include "archive/profiles/report/diff_profiles.h"
 
 namespace hocket {
 

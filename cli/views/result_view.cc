@@ -7,9 +7,9 @@
 #include <ostream>
 #include <set>
 
+#include "archive/studies/study_job.h"
 #include "cli/output/table.h"
 #include "core/base/printable_text.h"
-#include "tuner/archive/study_job.h"
 #include "tuner/study/study_definition.h"
 #include "tuner/table/csv.h"
 #include "tuner/table/recorded_table.h"

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "archive/profiles/prediction.h"
 #include "cli/inputs/knob_text.h"
 #include "core/sim/offload/offload_choice.h"
 #include "core/step/step_description.h"
-#include "profiler/archive/prediction.h"
 
 namespace hocket {
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "client/link/http_client.h"
 #include "core/base/result.h"
 #include "core/protocol/job_message.h"
 #include "core/protocol/placement_values.h"
-#include "tuner/client/link/http_client.h"
 
 namespace hocket {
 

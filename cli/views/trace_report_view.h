@@ -4,7 +4,7 @@
 
 #include <iosfwd>
 
-#include "profiler/archive/report/trace_report.h"
+#include "archive/profiles/report/trace_report.h"
 
 namespace hocket {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // Interface to the storage of tuned configurations: a store on disk, or a daemon. A job asks once,
-// when it starts (tuner/client).
+// when it starts (client).
 
 #include <cstdint>
 #include <optional>

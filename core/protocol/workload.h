@@ -3,7 +3,7 @@
 // Identity of what a job runs. With the topology it is the key of a tuned configuration. A job that
 // knows hocket says it: a name, and the tensors that it communicates. Of any other command it is
 // the program that the command runs, or a name that the user gives, and the parameters that are
-// tuned (tuner/archive/plain_job.h). A plain value.
+// tuned (archive/studies/plain_job.h). A plain value.
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>

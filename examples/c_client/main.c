@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tuner/client/c/hocket_client.h"
+#include "capi/hocket_client.h"
 
 enum { kRanks = 2, kSteps = 20, kTensors = 2, kBlockBytes = 1 << 20, kConfigBytes = 4096 };
 

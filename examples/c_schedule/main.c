@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "tuner/client/c/hocket_client.h"
-#include "tuner/client/c/hocket_schedule.h"
+#include "capi/hocket_client.h"
+#include "capi/hocket_schedule.h"
 
 enum { LAYERS = 4, STEPS = 12 };
 

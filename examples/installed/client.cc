@@ -4,8 +4,8 @@
 
 #include <cstdio>
 
+#include "client/start/client.h"
 #include "core/host/local_collective.h"
-#include "tuner/client/start/client.h"
 
 int main() {
   hocket::LocalGroup group(1);

@@ -10,10 +10,10 @@
 #include "core/base/json.h"
 #include "core/protocol/daemon_token.h"
 #include "store/open.h"
+#include "tests/daemon/raw_client.h"
 #include "tests/fault/daemon_process.h"
 #include "tests/reserved_port.h"
 #include "tests/temporary_folder.h"
-#include "tests/tuner/daemon/raw_client.h"
 
 namespace hocket {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "client/link/http_client.h"
 #include "core/base/result.h"
 #include "tests/fault/child.h"
-#include "tuner/client/link/http_client.h"
 
 namespace hocket {
 

@@ -10,10 +10,10 @@
 #include <random>
 
 #include "core/protocol/job_message.h"
+#include "tests/daemon/raw_client.h"
 #include "tests/fault/daemon_process.h"
 #include "tests/store/fixtures.h"
 #include "tests/temporary_folder.h"
-#include "tests/tuner/daemon/raw_client.h"
 
 namespace hocket {
 namespace {

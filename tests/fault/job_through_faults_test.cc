@@ -10,10 +10,10 @@
 
 #include "core/protocol/config_key.h"
 #include "core/protocol/job_message.h"
+#include "tests/client/fake_daemon.h"
 #include "tests/fault/daemon_process.h"
 #include "tests/fault/gpt2_job.h"
 #include "tests/reserved_port.h"
-#include "tests/tuner/client/fake_daemon.h"
 
 namespace hocket {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "core/base/check.h"
+#include "daemon/api/daemon_state.h"
 #include "tests/set_clock.h"
-#include "tuner/daemon/api/daemon_state.h"
 
 namespace {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "client/link/event_stream_parser.h"
 #include "core/base/check.h"
-#include "tuner/client/link/event_stream_parser.h"
 
 namespace {
 

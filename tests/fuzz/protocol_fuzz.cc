@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "core/base/check.h"
+#include "daemon/api/daemon_state.h"
 #include "tests/set_clock.h"
-#include "tuner/daemon/api/daemon_state.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "core/base/check.h"
-#include "tuner/daemon/http/request_parser.h"
+#include "daemon/http/request_parser.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using State = hocket::RequestParser::State;

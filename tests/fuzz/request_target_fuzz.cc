@@ -5,7 +5,7 @@
 #include <set>
 
 #include "core/base/check.h"
-#include "tuner/daemon/http/request_target.h"
+#include "daemon/http/request_target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto target = hocket::parse_request_target({reinterpret_cast<const char*>(data), size});

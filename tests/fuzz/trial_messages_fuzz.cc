@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "archive/workers/trial_messages.h"
 #include "core/base/check.h"
 #include "core/base/json.h"
 #include "core/base/json_reader.h"
-#include "tuner/workers/trial_messages.h"
 
 namespace {
 

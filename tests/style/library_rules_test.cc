@@ -23,9 +23,9 @@ TEST(LibraryRules, KeepsLibrariesWithTheirOwners) {
   EXPECT_THAT(library("tests/store/sqlite/schema_test.cc", "sqlite3.h"), IsEmpty());
   EXPECT_THAT(library("core/cuda/executor/device_executor.cc", "cuda_runtime.h"), IsEmpty());
   EXPECT_THAT(library("core/plan/plan.cc", "vector"), IsEmpty());
-  EXPECT_THAT(library("tuner/daemon/server/stream.h", "boost/asio/ssl.hpp"), IsEmpty());
-  EXPECT_THAT(library("tests/tuner/daemon/server/tls_test.cc", "openssl/pem.h"), IsEmpty());
-  EXPECT_THAT(library("tuner/daemon/server/metrics.cc", "prometheus/metric_family.h"), IsEmpty());
+  EXPECT_THAT(library("daemon/server/stream.h", "boost/asio/ssl.hpp"), IsEmpty());
+  EXPECT_THAT(library("tests/daemon/server/tls_test.cc", "openssl/pem.h"), IsEmpty());
+  EXPECT_THAT(library("daemon/server/metrics.cc", "prometheus/metric_family.h"), IsEmpty());
 
   EXPECT_THAT(library("core/host/topology_probe.cc", "gloo/allreduce.h"),
               ElementsAre(HasSubstr("gloo_ring.cc alone")));
@@ -35,13 +35,13 @@ TEST(LibraryRules, KeepsLibrariesWithTheirOwners) {
   EXPECT_THAT(library("core/scheduler/executor.h", "cuda_runtime_api.h"),
               ElementsAre(HasSubstr("alone")));
   EXPECT_THAT(library("core/host/a.cc", "nccl.h"), ElementsAre(HasSubstr("core/cuda/ alone")));
-  EXPECT_THAT(library("tuner/daemon/server/connection.cc", "boost/beast/http.hpp"),
-              ElementsAre(HasSubstr("http_client.cc, tuner/daemon/http/request_parser.cc alone")));
-  EXPECT_THAT(library("tuner/daemon/server/connection.cc", "boost/asio/ssl.hpp"),
+  EXPECT_THAT(library("daemon/server/connection.cc", "boost/beast/http.hpp"),
+              ElementsAre(HasSubstr("http_client.cc, daemon/http/request_parser.cc alone")));
+  EXPECT_THAT(library("daemon/server/connection.cc", "boost/asio/ssl.hpp"),
               ElementsAre(HasSubstr("stream.h alone")));
   for (const char* header : {"boost/asio.hpp", "openssl/evp.h", "spdlog/spdlog.h",
                              "prometheus/counter.h", "systemd/sd-daemon.h"}) {
-    EXPECT_THAT(library("tuner/daemon/api/routes.cc", header), ElementsAre(HasSubstr("alone")));
+    EXPECT_THAT(library("daemon/api/routes.cc", header), ElementsAre(HasSubstr("alone")));
   }
   EXPECT_THAT(library("core/plan/plan.cc", "ranges"),
               ElementsAre(HasSubstr("not all of the compilers")));

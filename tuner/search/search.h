@@ -44,7 +44,7 @@ struct Evaluation {
 /// Measurements of an earlier study from which a search may start (tuner/search/transfer.h).
 struct Donor {
   std::string study;  ///< name of the study
-  /// Distance between that study's job and this one (tuner/archive/job_similarity.h); nothing if
+  /// Distance between that study's job and this one (archive/studies/job_similarity.h); nothing if
   /// not known.
   std::optional<double> distance = {};
   std::vector<Evaluation> evaluations = {};

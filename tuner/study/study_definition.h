@@ -57,7 +57,7 @@ struct StudyDefinition {
   /// The source study that was found, known after the first trial.
   std::optional<Donor> donor = {};
   /// Number of workers that the owner starts, for a study whose trials are run by workers
-  /// (tuner/workers/); nullopt if the owner runs them itself.
+  /// (archive/workers/); nullopt if the owner runs them itself.
   std::optional<std::int64_t> workers = {};
   /// The workers are tasks of Slurm with these options (tuner/slurm/slurm_options.h); empty if they
   /// are not.

@@ -2,7 +2,7 @@
 
 // The search of a study: decides what to try next and when to stop, for any runner of its trials:
 // `hocket tune` (tuner/study/study.h), workers of a daemon, or jobs that are measured while they
-// train (tuner/daemon/). Owns the Search. Pure: no clock, no store, no thread. One thread at a
+// train (daemon/). Owns the Search. Pure: no clock, no store, no thread. One thread at a
 // time.
 //
 // Invariants:

@@ -1,7 +1,7 @@
 #pragma once
 
 // The seam between a study and whatever runs its trials: this process, one trial after the other
-// (SerialCrew), or workers on several hosts (tuner/workers/worker_crew.h). One thread at a time.
+// (SerialCrew), or workers on several hosts (archive/workers/worker_crew.h). One thread at a time.
 
 #include <cstddef>
 #include <cstdint>

@@ -51,7 +51,7 @@ class TrialRunner {
 };
 
 /// Samples of the current configuration, taken in turn with those of the candidate, where a value
-/// is relative to them (tuner/daemon/live/key_tuner.h).
+/// is relative to them (daemon/live/key_tuner.h).
 inline constexpr const char* kReferenceMetric = "current_ns";
 
 /// Returns the name in TrialOutcome::metrics of the samples of further objective `index`, which

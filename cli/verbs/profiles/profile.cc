@@ -11,6 +11,7 @@
 #include <optional>
 #include <ostream>
 
+#include "archive/studies/owner.h"
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/daemon_access.h"
 #include "cli/inputs/store_access.h"
@@ -19,7 +20,6 @@
 #include "cli/verbs/verb.h"
 #include "core/base/printable_text.h"
 #include "core/protocol/job_message.h"
-#include "tuner/archive/owner.h"
 #include "tuner/trial/cancel.h"
 
 namespace hocket {

@@ -7,15 +7,15 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "archive/profiles/calibrate_profile.h"
+#include "archive/profiles/export_profile.h"
+#include "archive/profiles/load_profile.h"
+#include "archive/profiles/prune.h"
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/store_access.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/profiles/profile_verbs.h"
 #include "cli/views/profile_view.h"
-#include "profiler/archive/calibrate_profile.h"
-#include "profiler/archive/export_profile.h"
-#include "profiler/archive/load_profile.h"
-#include "profiler/archive/prune.h"
 #include "store/open.h"
 #include "tuner/space/size_text.h"
 

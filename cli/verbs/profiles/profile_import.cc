@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "archive/profiles/import/import_profile.h"
+#include "archive/profiles/report/trace_report.h"
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/store_access.h"
 #include "cli/output/reading_progress.h"
@@ -13,8 +15,6 @@
 #include "cli/verbs/profiles/profile_verbs.h"
 #include "cli/views/profile_view.h"
 #include "cli/views/trace_report_view.h"
-#include "profiler/archive/import/import_profile.h"
-#include "profiler/archive/report/trace_report.h"
 #include "store/open.h"
 
 namespace hocket {

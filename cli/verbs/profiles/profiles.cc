@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "archive/studies/study_job.h"
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/store_access.h"
 #include "cli/output/value_text.h"
@@ -13,7 +14,6 @@
 #include "cli/views/profile_view.h"
 #include "core/base/nearest_name.h"
 #include "store/open.h"
-#include "tuner/archive/study_job.h"
 
 namespace hocket {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <iosfwd>
 
-#include "profiler/archive/report/straggler_report.h"
+#include "archive/profiles/report/straggler_report.h"
 
 namespace hocket {
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "archive/profiles/load_profile.h"
+#include "archive/profiles/report/straggler_report.h"
 #include "cli/inputs/command_line.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/profiles/live_stragglers.h"
@@ -15,8 +17,6 @@
 #include "cli/verbs/profiles/straggler_view.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/profile_view.h"
-#include "profiler/archive/load_profile.h"
-#include "profiler/archive/report/straggler_report.h"
 
 namespace hocket {
 namespace {

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "archive/profiles/export_profile.h"
+#include "archive/profiles/load_profile.h"
 #include "cli/inputs/command_line.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/profiles/profile_verbs.h"
@@ -14,8 +16,6 @@
 #include "cli/views/profile_view.h"
 #include "cli/views/step_timeline.h"
 #include "core/base/printable_text.h"
-#include "profiler/archive/export_profile.h"
-#include "profiler/archive/load_profile.h"
 
 namespace hocket {
 namespace {

@@ -9,6 +9,7 @@
 #include <ostream>
 #include <utility>
 
+#include "archive/studies/owner.h"
 #include "cli/files/own_files.h"
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/store_access.h"
@@ -17,9 +18,8 @@
 #include "cli/verbs/retention/retention_options.h"
 #include "cli/verbs/verb.h"
 #include "core/base/printable_text.h"
+#include "daemon/retention/retention.h"
 #include "store/open.h"
-#include "tuner/archive/owner.h"
-#include "tuner/daemon/retention/retention.h"
 
 namespace hocket {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/base/result.h"
-#include "tuner/daemon/retention/retention.h"
+#include "daemon/retention/retention.h"
 
 namespace CLI {
 class App;

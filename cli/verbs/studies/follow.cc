@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "archive/studies/open_study.h"
+#include "archive/studies/study_job.h"
+#include "archive/studies/told_trial.h"
 #include "cli/inputs/command_line.h"
 #include "cli/output/progress.h"
 #include "cli/views/result_view.h"
 #include "core/protocol/topology.h"
-#include "tuner/archive/open_study.h"
-#include "tuner/archive/study_job.h"
-#include "tuner/archive/told_trial.h"
 
 namespace hocket {
 namespace {

@@ -6,10 +6,10 @@
 #include <functional>
 #include <string>
 
+#include "archive/studies/owner.h"
 #include "cli/verbs/verb.h"
 #include "core/base/result.h"
 #include "store/store.h"
-#include "tuner/archive/owner.h"
 
 namespace hocket {
 

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "archive/studies/owner.h"
+#include "archive/studies/study_result.h"
 #include "cli/inputs/command_line.h"
 #include "cli/inputs/store_access.h"
 #include "cli/output/table.h"
@@ -15,12 +17,10 @@
 #include "cli/verbs/studies/follow.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/result_view.h"
+#include "client/link/environment.h"
 #include "core/base/printable_text.h"
 #include "core/base/shell_text.h"
 #include "store/store_uri.h"
-#include "tuner/archive/owner.h"
-#include "tuner/archive/study_result.h"
-#include "tuner/client/link/environment.h"
 #include "tuner/trial/cancel.h"
 
 namespace hocket {

@@ -3,12 +3,12 @@
 #include <chrono>
 #include <utility>
 
+#include "client/link/environment.h"
 #include "core/collective/served_paths.h"
 #include "core/host/gloo_collective.h"
 #include "core/host/link_queues.h"
 #include "core/servers/emulated_servers.h"
 #include "core/servers/tcp_servers.h"
-#include "tuner/client/link/environment.h"
 
 namespace hocket {
 

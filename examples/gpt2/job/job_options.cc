@@ -3,10 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "client/link/environment.h"
 #include "core/base/percent_text.h"
 #include "examples/gpt2/job/offload_options.h"
 #include "examples/gpt2/job/profiling.h"
-#include "tuner/client/link/environment.h"
 
 namespace hocket {
 namespace {

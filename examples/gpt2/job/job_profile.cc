@@ -8,10 +8,10 @@
 #include <system_error>
 #include <utility>
 
+#include "archive/profiles/save_profile.h"
+#include "archive/profiles/transfer/http_trace_transfer.h"
 #include "core/base/json.h"
 #include "examples/gpt2/job/watching.h"
-#include "profiler/archive/save_profile.h"
-#include "profiler/archive/transfer/http_trace_transfer.h"
 #include "profiler/clocks/clock_fit.h"
 #include "store/open.h"
 #include "store/profile_folder.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 // Profiles some iterations of the job into the store: every rank records what it runs and writes
-// its trace, and rank 0 adds the profile (profiler/archive/save_profile.h). Every rank calls the
+// its trace, and rank 0 adds the profile (archive/profiles/save_profile.h). Every rank calls the
 // same functions in the same order, from one thread. No error here ends the job.
 
 #include <algorithm>

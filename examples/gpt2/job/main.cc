@@ -39,6 +39,7 @@
 #include <optional>
 #include <set>
 
+#include "client/start/client.h"
 #include "core/base/statistics.h"
 #include "core/host/topology_probe.h"
 #include "core/partitioning/step_partition.h"
@@ -59,7 +60,6 @@
 #include "profiler/metrics/iterations.h"
 #include "store/config_source.h"
 #include "store/open.h"
-#include "tuner/client/start/client.h"
 
 extern "C" char* openblas_get_config(void);
 

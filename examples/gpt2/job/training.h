@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "client/live/live_job.h"
 #include "core/base/clock.h"
 #include "core/base/result.h"
 #include "core/collective/collective.h"
@@ -19,7 +20,6 @@
 #include "examples/gpt2/model/model.h"
 #include "profiler/metrics/activity_meter.h"
 #include "profiler/session/device_recorder.h"
-#include "tuner/client/live/live_job.h"
 
 namespace hocket {
 

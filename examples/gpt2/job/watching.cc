@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "archive/profiles/store_link.h"
+#include "client/link/http_daemon_link.h"
 #include "core/step/knob.h"
-#include "profiler/archive/store_link.h"
-#include "tuner/client/link/http_daemon_link.h"
 
 namespace hocket {
 namespace {

@@ -8,13 +8,13 @@
 #include <optional>
 #include <string>
 
+#include "client/link/daemon_access.h"
+#include "client/link/daemon_link.h"
+#include "client/start/client.h"
 #include "core/base/result.h"
 #include "core/protocol/job_report.h"
 #include "core/protocol/runnable_values.h"
 #include "core/step/step_description.h"
-#include "tuner/client/link/daemon_access.h"
-#include "tuner/client/link/daemon_link.h"
-#include "tuner/client/start/client.h"
 
 namespace hocket {
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "tuner/client/c/hocket_client.h"
+#include "capi/hocket_client.h"
 
 namespace hocket::nccl {
 

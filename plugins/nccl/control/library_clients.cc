@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "tuner/client/c/hocket_client.h"
+#include "capi/hocket_client.h"
 
 namespace hocket::nccl {
 

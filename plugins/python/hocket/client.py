@@ -1,4 +1,4 @@
-"""hocket's client: tuner/client/c/hocket_client.h, which says what each call promises.
+"""hocket's client: capi/hocket_client.h, which says what each call promises.
 
     cap = hocket.Knob("cap_bytes", low=1 << 18, high=1 << 28, usual=25 << 20, log=True, unit="B")
     client = hocket.Client("my-model", tensors=[("weights", 4096)], own_knobs=[cap])

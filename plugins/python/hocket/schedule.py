@@ -1,4 +1,4 @@
-"""The communication schedule of a framework: tuner/client/c/hocket_schedule.h, which says what each
+"""The communication schedule of a framework: capi/hocket_schedule.h, which says what each
 call promises.
 
     schedule = hocket.Schedule(rank, world_size, config=…, broadcast=…)

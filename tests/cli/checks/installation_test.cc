@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "capi/hocket_client.h"
 #include "tests/temporary_folder.h"
-#include "tuner/client/c/hocket_client.h"
 
 namespace hocket {
 namespace {

@@ -9,14 +9,14 @@
 #include <chrono>
 #include <filesystem>
 
+#include "client/start/last_good.h"
 #include "core/files/private_file.h"
 #include "core/files/scratch_folder.h"
 #include "core/protocol/daemon_token.h"
+#include "daemon/api/own_token.h"
 #include "store/open.h"
 #include "store/profile_folder.h"
-#include "tests/profiler/archive/profiled_job.h"
-#include "tuner/client/start/last_good.h"
-#include "tuner/daemon/api/own_token.h"
+#include "tests/archive/profiles/profiled_job.h"
 
 namespace hocket {
 namespace {

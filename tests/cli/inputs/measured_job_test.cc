@@ -12,8 +12,8 @@
 #include "cli/application.h"
 #include "cli/verbs/verb.h"
 #include "core/base/json.h"
+#include "tests/archive/profiles/profiled_job.h"
 #include "tests/cli/answer.h"
-#include "tests/profiler/archive/profiled_job.h"
 
 namespace hocket {
 namespace {

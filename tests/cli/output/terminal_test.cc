@@ -21,9 +21,9 @@
 
 #include "cli/inputs/daemon_access.h"
 #include "core/protocol/job_message.h"
+#include "tests/daemon/running_daemon.h"
 #include "tests/reserved_port.h"
 #include "tests/store/fixtures.h"
-#include "tests/tuner/daemon/running_daemon.h"
 
 namespace hocket {
 namespace {

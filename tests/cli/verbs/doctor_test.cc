@@ -13,11 +13,11 @@
 #include "core/base/json.h"
 #include "core/files/scratch_folder.h"
 #include "core/protocol/daemon_token.h"
+#include "daemon/api/own_token.h"
 #include "store/open.h"
 #include "tests/cli/answer.h"
 #include "tests/scoped_environment.h"
 #include "tests/store/fixtures.h"
-#include "tuner/daemon/api/own_token.h"
 
 namespace hocket {
 namespace {

@@ -10,9 +10,9 @@
 #include "cli/verbs/verb.h"
 #include "core/base/json.h"
 #include "store/open.h"
+#include "tests/archive/studies/kept_study.h"
 #include "tests/cli/answer.h"
 #include "tests/temporary_folder.h"
-#include "tests/tuner/archive/kept_study.h"
 #include "tests/tuner/explain/well_formed.h"
 
 namespace hocket {

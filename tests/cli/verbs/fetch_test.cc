@@ -15,8 +15,8 @@
 #include "core/protocol/workload.h"
 #include "core/step/schedule_config.h"
 #include "tests/cli/answer.h"
-#include "tests/tuner/client/fake_daemon.h"
-#include "tests/tuner/daemon/running_daemon.h"
+#include "tests/client/fake_daemon.h"
+#include "tests/daemon/running_daemon.h"
 
 namespace hocket {
 namespace {

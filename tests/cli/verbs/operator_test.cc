@@ -12,8 +12,8 @@
 #include "cli/inputs/daemon_access.h"
 #include "core/protocol/job_message.h"
 #include "tests/cli/answer.h"
+#include "tests/daemon/running_daemon.h"
 #include "tests/store/fixtures.h"
-#include "tests/tuner/daemon/running_daemon.h"
 
 namespace hocket {
 namespace {

@@ -7,13 +7,13 @@
 
 #include "cli/verbs/verb.h"
 #include "store/open.h"
+#include "tests/archive/profiles/profiled_job.h"
 #include "tests/cli/answer.h"
-#include "tests/profiler/archive/profiled_job.h"
+#include "tests/daemon/running_daemon.h"
 #include "tests/reserved_port.h"
 #include "tests/scoped_environment.h"
 #include "tests/store/fixtures.h"
 #include "tests/store/test_place.h"
-#include "tests/tuner/daemon/running_daemon.h"
 
 namespace hocket {
 namespace {

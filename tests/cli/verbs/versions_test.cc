@@ -5,11 +5,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "archive/studies/owner.h"
 #include "store/open.h"
 #include "tests/cli/answer.h"
+#include "tests/daemon/running_daemon.h"
 #include "tests/temporary_folder.h"
-#include "tests/tuner/daemon/running_daemon.h"
-#include "tuner/archive/owner.h"
 
 namespace hocket {
 namespace {

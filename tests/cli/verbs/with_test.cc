@@ -10,14 +10,14 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "archive/studies/plain_job.h"
+#include "archive/studies/rollback.h"
 #include "cli/application.h"
 #include "core/host/topology_probe.h"
 #include "store/open.h"
 #include "tests/cli/answer.h"
+#include "tests/daemon/running_daemon.h"
 #include "tests/temporary_folder.h"
-#include "tests/tuner/daemon/running_daemon.h"
-#include "tuner/archive/plain_job.h"
-#include "tuner/archive/rollback.h"
 #include "tuner/space/parameter_syntax.h"
 
 namespace hocket {

@@ -6,9 +6,9 @@
 
 #include <sstream>
 
+#include "archive/studies/study_result.h"
 #include "core/base/json.h"
 #include "tests/mutate.h"
-#include "tuner/archive/study_result.h"
 #include "tuner/table/recorded_table.h"
 
 namespace hocket {

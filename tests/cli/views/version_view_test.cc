@@ -6,6 +6,8 @@
 
 #include <sstream>
 
+#include "archive/studies/open_study.h"
+#include "archive/studies/study_result.h"
 #include "cli/application.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/result_view.h"
@@ -13,8 +15,6 @@
 #include "store/open.h"
 #include "tests/cli/answer.h"
 #include "tests/temporary_folder.h"
-#include "tuner/archive/open_study.h"
-#include "tuner/archive/study_result.h"
 #include "tuner/space/parameter_syntax.h"
 
 namespace hocket {

@@ -12,9 +12,9 @@
 #include "core/protocol/job_message.h"
 #include "store/open.h"
 #include "tests/cli/answer.h"
+#include "tests/daemon/running_daemon.h"
 #include "tests/store/fixtures.h"
 #include "tests/temporary_folder.h"
-#include "tests/tuner/daemon/running_daemon.h"
 
 namespace hocket {
 namespace {

@@ -13,9 +13,9 @@
 #include "cli/verbs/verb.h"
 #include "core/step/step_description.h"
 #include "profiler/formats/chrome_import.h"
+#include "tests/archive/profiles/profiled_job.h"
 #include "tests/cli/answer.h"
 #include "tests/core/sim/random_placed_steps.h"
-#include "tests/profiler/archive/profiled_job.h"
 #include "tests/tuner/explain/well_formed.h"
 
 namespace hocket {

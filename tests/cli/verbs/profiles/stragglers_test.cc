@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/verbs/verb.h"
+#include "tests/archive/profiles/profiled_job.h"
 #include "tests/cli/answer.h"
-#include "tests/profiler/archive/profiled_job.h"
 
 namespace hocket {
 namespace {

@@ -7,12 +7,12 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "archive/studies/owner.h"
 #include "cli/verbs/verb.h"
 #include "store/open.h"
 #include "tests/cli/answer.h"
 #include "tests/scoped_environment.h"
 #include "tests/store/fixtures.h"
-#include "tuner/archive/owner.h"
 
 namespace hocket {
 namespace {

@@ -6,13 +6,13 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "archive/studies/owner.h"
 #include "cli/verbs/verb.h"
 #include "core/host/topology_probe.h"
 #include "store/open.h"
 #include "tests/cli/answer.h"
 #include "tests/scoped_environment.h"
 #include "tests/store/fixtures.h"
-#include "tuner/archive/owner.h"
 
 namespace hocket {
 namespace {

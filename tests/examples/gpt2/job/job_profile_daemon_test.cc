@@ -5,12 +5,12 @@
 
 #include <filesystem>
 
-#include "profiler/archive/load_profile.h"
+#include "archive/profiles/load_profile.h"
+#include "tests/daemon/running_daemon.h"
 #include "tests/examples/gpt2/job/run_job.h"
 #include "tests/reserved_port.h"
 #include "tests/store/fixtures.h"
 #include "tests/store/test_place.h"
-#include "tests/tuner/daemon/running_daemon.h"
 
 namespace hocket {
 namespace {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "examples/gpt2/job/training.h"
+#include "tests/client/local_daemon_link.h"
+#include "tests/client/parts_of.h"
 #include "tests/core/host/ranks.h"
 #include "tests/examples/gpt2/model/host_model.h"
-#include "tests/tuner/client/local_daemon_link.h"
-#include "tests/tuner/client/parts_of.h"
 
 namespace hocket {
 namespace {

@@ -7,9 +7,9 @@
 #include <set>
 #include <sstream>
 
+#include "archive/profiles/export_profile.h"
 #include "core/base/json.h"
 #include "core/step/schedule_config.h"
-#include "profiler/archive/export_profile.h"
 #include "profiler/calibration/step_structure.h"
 #include "profiler/formats/chrome_import.h"
 #include "store/trace_file.h"

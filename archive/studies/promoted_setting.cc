@@ -1,0 +1,99 @@
+#include "archive/studies/promoted_setting.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "tuner/space/schedule_space.h"
+
+namespace hocket {
+namespace {
+
+bool is_tuned(const Space* tuned, const std::string& name) {
+  return tuned == nullptr || std::ranges::count(tuned->parameters(), name, &Parameter::name) > 0;
+}
+
+bool is_name_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.';
+}
+
+/// "BUCKET_MB" → "--bucket-mb".
+std::string option_for(std::string name) {
+  std::ranges::transform(name, name.begin(), [](char c) {
+    if (c == '_') return '-';
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return "--" + name;
+}
+
+}  // namespace
+
+Result<PromotedSetting> promoted_setting(const nlohmann::json& config, const Space* tuned) {
+  PromotedSetting setting;
+  auto others = config;
+  if (config.contains("format")) {
+    auto schedule = schedule_config_from_json(config);
+    HOCKET_TRY(schedule);
+    schedule->unknown_fields.clear();
+    const nlohmann::json knobs = knob_values(*schedule), own = to_json(*schedule);
+    for (const auto& [name, value] : own.items()) others.erase(name);
+    for (const auto& [name, value] : knobs.items()) {
+      others.erase(name);
+      if (is_tuned(tuned, name) && !value.is_null()) others[name] = value;
+    }
+    setting.schedule = std::move(*schedule);
+  }
+  auto params = params_from_json(others);
+  HOCKET_TRY(params);
+  setting.params = std::move(*params);
+  return setting;
+}
+
+Result<CommandCall> call_with(const std::vector<std::string>& command,
+                              const PromotedSetting& setting) {
+  auto call = call_with(command, setting.params);
+  HOCKET_TRY(call);
+  if (setting.schedule) call->environment["HOCKET_CONFIG"] = to_json(*setting.schedule).dump();
+  return call;
+}
+
+std::vector<std::string> placeholders_of(const std::vector<std::string>& command) {
+  std::vector<std::string> names;
+  for (const auto& word : command) {
+    for (auto open = word.find('{'); open != std::string::npos; open = word.find('{', open + 1)) {
+      const auto close = word.find('}', open);
+      if (close == std::string::npos) break;
+      const std::string name = word.substr(open + 1, close - open - 1);
+      if (name.empty() || !std::ranges::all_of(name, is_name_character)) continue;
+      if (name.front() >= '0' && name.front() <= '9') continue;
+      if (std::ranges::count(names, name) == 0) names.push_back(name);
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> setting_arguments(const std::vector<std::string>& command,
+                                           const Params& params) {
+  std::vector<std::string> template_words;
+  Params left = params;
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    const auto names = placeholders_of({command[i]});
+    const auto is_set = [&](const std::string& name) { return params.contains(name); };
+    if (!std::ranges::any_of(names, is_set)) continue;
+    const bool is_value = command[i].starts_with('{') && i > 0 && command[i - 1].starts_with('-') &&
+                          placeholders_of({command[i - 1]}).empty();
+    if (is_value) template_words.push_back(command[i - 1]);
+    template_words.push_back(command[i]);
+    for (const auto& name : names) left.erase(name);
+  }
+  for (const auto& [name, value] : left) {
+    if (name.find('.') != std::string::npos) continue;
+    template_words.push_back(option_for(name));
+    template_words.push_back("{" + name + "}");
+  }
+  auto call = call_with(template_words, params);
+  return call ? std::move(call->argv) : std::vector<std::string>();
+}
+
+}  // namespace hocket

@@ -1,0 +1,38 @@
+#include "archive/studies/study_job.h"
+
+#include <algorithm>
+#include <string>
+
+namespace hocket {
+namespace {
+
+/// Reads the description in the row with this id.
+template <class Rows, class Read>
+auto read_description(const Rows& rows, std::optional<std::int64_t> id, const char* what,
+                      Read&& read) -> decltype(read(rows->front().document)) {
+  HOCKET_TRY(rows);
+  const auto row =
+      std::find_if(rows->begin(), rows->end(), [&](const auto& each) { return each.id == id; });
+  if (row == rows->end()) {
+    return failure(ErrorCode::not_found,
+                   std::string("the study has no ") + what + "; it was not made by `hocket tune`");
+  }
+  return read(row->document);
+}
+
+}  // namespace
+
+Result<Topology> topology_of(Store& store, const StudyRow& study) {
+  return read_description(store.topologies(), study.topology_id, "topology", topology_from_json);
+}
+
+Result<Workload> workload_of(Store& store, const StudyRow& study) {
+  return read_description(store.workloads(""), study.workload_id, "workload", workload_from_json);
+}
+
+Error as_bad_input(Error error) {
+  if (error.code == ErrorCode::unavailable) error.code = ErrorCode::invalid_argument;
+  return error;
+}
+
+}  // namespace hocket

@@ -1,0 +1,30 @@
+#pragma once
+
+// Trials of the studies in a store, for workers in this process and for a daemon that gives them to
+// workers elsewhere. Thread-safe.
+
+#include "archive/workers/trial_source.h"
+#include "store/store.h"
+
+namespace hocket {
+
+class StoreTrialSource final : public TrialSource {
+ public:
+  /// `store` must outlive this.
+  explicit StoreTrialSource(Store& store) : store_(store) {}
+
+  Result<StudyRow> find(std::string_view name_or_id) override;
+  Result<ClaimAnswer> claim(std::int64_t study_id, const WorkerClaim& claim) override;
+  Result<void> renew(std::int64_t study_id, const NewClaim& claim) override;
+  Result<void> leave(std::int64_t study_id, std::string_view worker) override;
+  Result<void> finish(std::int64_t study_id, const TrialEnd& end) override;
+
+ private:
+  Result<std::int64_t> longest_trial_ns(std::int64_t study_id) const;
+  /// Returns the trial with what its study knows by now.
+  Result<ClaimedTrial> claimed(const StudyRow& study, TrialRow row) const;
+
+  Store& store_;
+};
+
+}  // namespace hocket

@@ -1,0 +1,33 @@
+#pragma once
+
+// How the owner and the workers of a study wait between two looks at the store. Nobody tells them
+// of changes, unless they are threads of one process (archive/workers/bell.h): a file has no
+// notifications, and a trial takes long beside the time between looks.
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+
+#include "tuner/trial/cancel.h"
+
+namespace hocket {
+
+/// Waits for so many nanoseconds, or until the caller is asked to stop.
+using Wait = std::function<void(std::int64_t ns)>;
+
+/// Returns a Wait that ends when `cancel`, which must outlive it, is cancelled.
+Wait wait_unless_cancelled(const CancelToken& cancel);
+
+inline constexpr std::int64_t kShortestWaitNs = 20'000'000;
+inline constexpr std::int64_t kLongestWaitNs = 1'000'000'000;
+
+/// Returns how long to wait before the next look, if nothing has happened for `quiet_ns`: a
+/// twentieth of that, so that waiting adds at most 5 % to what is waited for.
+inline std::int64_t next_wait_ns(std::int64_t quiet_ns) {
+  return std::clamp(quiet_ns / 20, kShortestWaitNs, kLongestWaitNs);
+}
+
+/// How long the owner and the workers go on without a store that cannot be reached.
+inline constexpr std::int64_t kStorePatienceNs = 600'000'000'000;
+
+}  // namespace hocket

@@ -1,0 +1,204 @@
+#include "archive/workers/worker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "archive/studies/open_study.h"
+#include "archive/studies/told_trial.h"
+#include "archive/workers/lease_keeper.h"
+#include "archive/workers/patience.h"
+#include "tuner/trial/command_runner.h"
+
+namespace hocket {
+namespace {
+
+std::string seconds_text(std::int64_t ns) {
+  return std::to_string(ns / 1'000'000'000) + " s";
+}
+
+/// Returns why no trial of the study is to be had any more; empty if that is not so.
+std::string end_of(const StudyRow& study) {
+  if (study.state == StudyState::finished) return "study " + study.name + " is finished";
+  if (study.state == StudyState::interrupted)
+    return "study " + study.name + " was interrupted; hocket tune --resume goes on with it";
+  return {};
+}
+
+/// Returns why there is too little time for another trial; empty if that is not so.
+std::string time_is_up(std::optional<std::int64_t> left_ns, std::int64_t longest_ns) {
+  if (!left_ns || longest_ns <= *left_ns) return {};
+  return "the time left here, " + seconds_text(*left_ns) +
+         ", is less than the longest trial so far took, " + seconds_text(longest_ns);
+}
+
+class Worker {
+ public:
+  Worker(TrialSource& source, const WorkerOptions& options, const MakeRunner& make_runner,
+         WorkerObserver& observer, const Clock& clock, const CancelToken& cancel, const Wait& wait)
+      : source_(source),
+        options_(options),
+        make_runner_(make_runner),
+        observer_(observer),
+        clock_(clock),
+        cancel_(cancel),
+        wait_(wait),
+        patience_(clock, wait, [&cancel] { return !cancel.cancelled(); }) {}
+
+  Result<WorkerEnd> run();
+
+ private:
+  NewClaim lease() const { return {options_.name, options_.host, options_.lease_ns}; }
+  Result<StudyRow> find_study();
+  Result<ClaimAnswer> claim(std::optional<std::int64_t> time_left_ns);
+  /// Returns the next trial; nothing when the worker leaves, for `reason_`.
+  Result<std::optional<ClaimedTrial>> next_trial();
+  Result<void> run_trial(const ClaimedTrial& trial);
+  Result<TrialOutcome> outcome_of_run(const ClaimedTrial& trial);
+  /// Returns false when another worker has the trial by now.
+  Result<bool> keep(const ClaimedTrial& trial, const TrialOutcome& outcome);
+
+  TrialSource& source_;
+  const WorkerOptions& options_;
+  const MakeRunner& make_runner_;
+  WorkerObserver& observer_;
+  const Clock& clock_;
+  const CancelToken& cancel_;
+  const Wait& wait_;
+  const Patience patience_;
+  std::int64_t study_id_ = 0;
+  StudyRow study_;  ///< of the trial that was claimed last
+  std::int64_t trials_ = 0;
+  std::string reason_;
+  std::unique_ptr<TrialRunner> runner_;
+  bool is_resolved_ = false;  ///< the runner knows what its objective means
+};
+
+Result<StudyRow> Worker::find_study() {
+  auto study = source_.find(options_.study);
+  HOCKET_TRY(study);
+  if (const std::string end = end_of(*study); !end.empty())
+    return failure(ErrorCode::invalid_argument, end);
+  return study;
+}
+
+Result<ClaimAnswer> Worker::claim(std::optional<std::int64_t> time_left_ns) {
+  bool is_repeated = false;
+  return patience_([&]() -> Result<ClaimAnswer> {
+    // The answer that was lost may have had a trial, which would be lost with this worker if it
+    // were still there.
+    if (std::exchange(is_repeated, true)) {
+      HOCKET_TRY(source_.leave(study_id_, options_.name));
+    }
+    return source_.claim(study_id_, {lease(), time_left_ns});
+  });
+}
+
+Result<std::optional<ClaimedTrial>> Worker::next_trial() {
+  const std::int64_t begin_ns = clock_.now_ns();
+  while (!cancel_.cancelled()) {
+    const auto left_ns = options_.time_left_ns ? options_.time_left_ns() : std::nullopt;
+    auto answer = claim(left_ns);
+    if (!answer && answer.error().code == ErrorCode::not_found) {
+      reason_ = "the study was removed";
+      return std::nullopt;
+    }
+    HOCKET_TRY(answer);
+    if (answer->trial) {
+      study_ = std::move(answer->study);
+      return std::move(answer->trial);
+    }
+    reason_ = end_of(answer->study);
+    if (reason_.empty()) reason_ = time_is_up(left_ns, answer->longest_trial_ns);
+    if (!reason_.empty()) return std::nullopt;
+    const std::int64_t quiet_ns = clock_.now_ns() - begin_ns;
+    if (options_.idle_limit_ns && quiet_ns >= *options_.idle_limit_ns) {
+      reason_ = "no trial came for " + seconds_text(quiet_ns);
+      return std::nullopt;
+    }
+    // Each look renews the lease.
+    wait_(std::min(next_wait_ns(quiet_ns), options_.lease_ns / 3));
+  }
+  reason_ = "asked to stop";
+  return std::nullopt;
+}
+
+Result<TrialOutcome> Worker::outcome_of_run(const ClaimedTrial& trial) {
+  if (!runner_ || !is_resolved_) {
+    auto runner = make_runner_(study_, trial.definition);
+    HOCKET_TRY(runner);
+    runner_ = std::move(*runner);
+    is_resolved_ = trial.definition.objective.kind != ObjectiveKind::automatic;
+  }
+  const auto params = params_from_json(trial.row.params);
+  HOCKET_TRY(params);
+  auto outcome = runner_->run(*params, trial.incumbent);
+  HOCKET_TRY(outcome);
+  return finite_or_failed(std::move(*outcome));
+}
+
+Result<bool> Worker::keep(const ClaimedTrial& trial, const TrialOutcome& outcome) {
+  TrialEnd end{.trial_id = trial.row.id, .result = stored_result(outcome)};
+  end.result.worker = options_.name;
+  if (!trial.has_report) end.report = outcome.report;
+  const auto kept = patience_([&] { return source_.finish(study_id_, end); });
+  if (kept) return true;
+  if (kept.error().code == ErrorCode::not_found) return false;
+  return failure(kept.error());
+}
+
+Result<void> Worker::run_trial(const ClaimedTrial& trial) {
+  observer_.trial_started(trial.row);
+  const LeaseKeeper keeper(source_, study_id_, lease());
+  const auto outcome = outcome_of_run(trial);
+  HOCKET_TRY(outcome);
+  const auto kept = keep(trial, *outcome);
+  HOCKET_TRY(kept);
+  if (*kept) ++trials_;
+  observer_.trial_ended(trial.row, *outcome, *kept);
+  return {};
+}
+
+Result<WorkerEnd> Worker::run() {
+  const auto study = find_study();
+  HOCKET_TRY(study);
+  study_id_ = study->id;
+  const auto work = [&]() -> Result<void> {
+    for (;;) {
+      const auto trial = next_trial();
+      HOCKET_TRY(trial);
+      if (!*trial) return {};
+      HOCKET_TRY(run_trial(**trial));
+    }
+  };
+  const auto ended = work();
+  // What it has is given back at once; if the store refuses that, when the lease ends. It is no
+  // loss: nothing says that the trial was to blame.
+  static_cast<void>(source_.leave(study_id_, options_.name));
+  const bool was_stopped = !ended && ended.error().code == ErrorCode::interrupted;
+  if (was_stopped) reason_ = "asked to stop";
+  if (!ended && !was_stopped) return failure(ended.error());
+  return WorkerEnd{trials_, std::move(reason_)};
+}
+
+}  // namespace
+
+MakeRunner command_runners(const Clock& clock, const CancelToken& cancel,
+                           std::map<std::string, std::string> environment) {
+  return [&clock, &cancel, environment = std::move(environment)](
+             const StudyRow& study,
+             const StudyDefinition& definition) -> Result<std::unique_ptr<TrialRunner>> {
+    CommandOptions options = command_options(study, definition);
+    options.environment = environment;
+    auto runner = CommandRunner::make(std::move(options), clock, cancel);
+    HOCKET_TRY(runner);
+    return std::make_unique<CommandRunner>(std::move(*runner));
+  };
+}
+
+Result<WorkerEnd> run_worker(TrialSource& source, const WorkerOptions& options,
+                             const MakeRunner& make_runner, WorkerObserver& observer,
+                             const Clock& clock, const CancelToken& cancel, const Wait& wait) {
+  return Worker(source, options, make_runner, observer, clock, cancel, wait).run();
+}
+
+}  // namespace hocket

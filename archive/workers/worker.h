@@ -1,0 +1,73 @@
+#pragma once
+
+// A worker of a study: claims trials that the study's owner offers (archive/workers/worker_crew.h),
+// runs the study's command for each, and gives what was measured to its source
+// (archive/workers/trial_source.h). Any number of workers may run trials of one study, on any host
+// that reaches the store, or a daemon of it. While it runs a trial it renews its lease; when it
+// dies, or is cut off from the store for longer, another worker gets the trial. The calling thread
+// runs the trials.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "archive/workers/trial_source.h"
+#include "archive/workers/waiting.h"
+#include "core/base/clock.h"
+#include "core/base/result.h"
+#include "tuner/study/study_definition.h"
+#include "tuner/trial/cancel.h"
+#include "tuner/trial/trial_runner.h"
+
+namespace hocket {
+
+struct WorkerOptions {
+  std::string study;  ///< name or id
+  /// Differs from that of every other worker of the study. A worker that comes again under its name
+  /// gives back what it had before.
+  std::string name;
+  std::string host;
+  std::int64_t lease_ns = 30'000'000'000;
+  /// How long to wait for a trial before leaving; nothing: until the study ends.
+  std::optional<std::int64_t> idle_limit_ns = {};
+  /// Returns how much time is left here; nothing if that is not limited. A worker leaves when the
+  /// longest trial so far would take longer. May be empty.
+  std::function<std::optional<std::int64_t>()> time_left_ns = {};
+};
+
+/// Is told what a worker does. Called by the thread that runs it.
+class WorkerObserver {
+ public:
+  virtual ~WorkerObserver() = default;
+  virtual void trial_started(const TrialRow& trial) = 0;
+  /// `is_kept` is false when another worker has the trial by now.
+  virtual void trial_ended(const TrialRow& trial, const TrialOutcome& outcome, bool is_kept) = 0;
+};
+
+struct WorkerEnd {
+  std::int64_t trials = 0;  ///< that it ran and stored
+  std::string reason;       ///< why it left, one line
+};
+
+/// Makes the runner for a study whose objective is resolved as far as its trials have shown. Of the
+/// study there are the id, the name, the state and the command.
+using MakeRunner = std::function<Result<std::unique_ptr<TrialRunner>>(
+    const StudyRow& study, const StudyDefinition& definition)>;
+
+/// Returns what makes a CommandRunner, whose command has `environment` beside that of this process.
+/// The clock and the token must outlive the runners.
+MakeRunner command_runners(const Clock& clock, const CancelToken& cancel,
+                           std::map<std::string, std::string> environment = {});
+
+/// Runs trials until the study ends, the time is up, no trial has come for the idle limit, or
+/// `cancel` is cancelled, which gives back the running trial. Errors: not_found; invalid_argument
+/// for a study that is not one of workers, or that has ended; what the runner returns, after giving
+/// back the trial; the store's, after kStorePatienceNs.
+Result<WorkerEnd> run_worker(TrialSource& source, const WorkerOptions& options,
+                             const MakeRunner& make_runner, WorkerObserver& observer,
+                             const Clock& clock, const CancelToken& cancel, const Wait& wait);
+
+}  // namespace hocket

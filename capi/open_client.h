@@ -1,0 +1,39 @@
+#pragma once
+
+// What an open client of the C interface is, for the files of this folder.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "capi/hocket_client.h"
+#include "client/link/daemon_link.h"
+#include "client/live/live_ballot.h"
+#include "client/start/client.h"
+#include "core/base/clock.h"
+#include "core/protocol/job_report.h"
+#include "core/step/declared_knob.h"
+
+struct hocket_client {
+  int rank = 0;
+  int world_size = 1;
+  hocket::FetchedConfig fetched;
+  std::string config_json;  ///< of the next step
+  // The members below are used on rank 0 only.
+  hocket::RunReport run;  ///< for a study that runs this program
+  std::optional<hocket::IterationLog> log;
+  std::unique_ptr<hocket::DaemonLink> link;  ///< null without a daemon
+  hocket::JobReport report;                  ///< the common part of the reports to it
+
+  hocket::SteadyClock clock;
+  std::vector<std::string> knobs;  ///< those that can change while the program runs
+  std::vector<hocket::DeclaredKnob> own_knobs;
+  std::optional<hocket::LiveBallot> live;  ///< when there are any
+  // For the check that `live` is called in turn:
+  std::int64_t filled = 0, read = 0;  ///< ballots
+  std::int64_t ended = 0;             ///< steps
+  std::int64_t last_measured = -1;    ///< step
+  std::int64_t last_counted = -1;
+};

@@ -1,0 +1,187 @@
+#include "client/start/last_good.h"
+
+#include <fcntl.h>
+#include <openssl/sha.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "core/base/json.h"
+#include "core/base/json_reader.h"
+#include "core/files/private_file.h"
+
+namespace hocket {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFormat = "hocket-last-good";
+constexpr int kVersion = 1;
+constexpr std::int64_t kMaxFileBytes = 1 << 20, kMaxVersion = std::int64_t{1} << 53;
+constexpr std::string_view kBegin = R"({"sha256":")", kMiddle = R"(","content":)", kEnd = "}\n";
+constexpr std::size_t kDigits = 2 * SHA256_DIGEST_LENGTH;
+
+constexpr std::string_view kSuffix = ".json";
+constexpr std::string_view kUnfinishedSuffix = ".XXXXXX";  // its X are drawn
+
+std::string path_of(const std::string& folder, const ConfigKey& key) {
+  return folder + "/" + to_string(key) + std::string(kSuffix);
+}
+
+std::string sha256(std::string_view text) {
+  unsigned char digest[SHA256_DIGEST_LENGTH];
+  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest);
+  std::string digits;
+  for (const unsigned char byte : digest) {
+    constexpr std::string_view kHex = "0123456789abcdef";
+    digits += {kHex[byte >> 4], kHex[byte & 15]};
+  }
+  return digits;
+}
+
+/// Returns the content of the file's text if its framing and checksum are intact.
+Result<std::string_view> checked(std::string_view text) {
+  const std::size_t content_at = kBegin.size() + kDigits + kMiddle.size();
+  const bool framed = text.size() >= content_at + kEnd.size() && text.starts_with(kBegin) &&
+                      text.substr(kBegin.size() + kDigits).starts_with(kMiddle) &&
+                      text.ends_with(kEnd);
+  if (framed) {
+    text.remove_suffix(kEnd.size());
+    const std::string_view content = text.substr(content_at);
+    if (sha256(content) == text.substr(kBegin.size(), kDigits)) return content;
+  }
+  return failure(ErrorCode::invalid_argument, "it is damaged: its checksum is wrong");
+}
+
+Result<LastGood> parse(std::string_view text, const ConfigKey& key) {
+  const auto content = checked(text);
+  HOCKET_TRY(content);
+  const auto document = parse_object(*content, "its content");
+  HOCKET_TRY(document);
+  LastGood last_good;
+  std::string of;
+  JsonReader reader(*document);
+  reader.format(kFormat, kVersion);
+  reader.text("key", of);
+  if (reader.finish() && of != to_string(key))
+    return failure(ErrorCode::invalid_argument, "it is of another key, " + of.substr(0, 80));
+  reader.part("config", last_good.config, read_schedule_config);
+  reader.integer("config_version", last_good.version, 0, kMaxVersion);
+  reader.text("origin", last_good.origin);
+  return reader.result(std::move(last_good));
+}
+
+Error system_error(const std::string& what) {
+  return {ErrorCode::unavailable, what + ": " + std::generic_category().message(errno)};
+}
+
+/// Closes the descriptor when it goes out of scope.
+class File {
+ public:
+  explicit File(int descriptor) : descriptor_(descriptor) {}
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  bool is_open() const { return descriptor_ >= 0; }
+  bool sync() const { return ::fsync(descriptor_) == 0; }
+  bool write(std::string_view text) const {
+    while (!text.empty()) {
+      const ssize_t written = ::write(descriptor_, text.data(), text.size());
+      if (written < 0 && errno != EINTR) return false;
+      if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return true;
+  }
+
+ private:
+  const int descriptor_;
+};
+
+Result<void> write_whole(const std::string& folder, const std::string& path,
+                         const std::string& text) {
+  // Uses a unique temporary name, because several jobs with the same key may write at once.
+  std::string unfinished = path + std::string(kUnfinishedSuffix);
+  const File file(::mkostemp(unfinished.data(), O_CLOEXEC));
+  if (!file.is_open()) return failure(system_error("cannot write " + unfinished));
+  if (!file.write(text) || !file.sync() || ::rename(unfinished.c_str(), path.c_str()) != 0) {
+    const Error error = system_error("cannot write " + path);
+    ::unlink(unfinished.c_str());
+    return failure(error);
+  }
+  const File entries(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!entries.is_open() || !entries.sync()) return failure(system_error("cannot write " + folder));
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::string> last_good_folder(const Environment& environment) {
+  const auto cache = environment("XDG_CACHE_HOME");
+  if (cache && cache->starts_with('/')) return *cache + "/hocket";
+  const auto home = environment("HOME");
+  if (home && home->starts_with('/')) return *home + "/.cache/hocket";
+  return std::nullopt;
+}
+
+bool is_last_good_name(std::string_view name) {
+  if (!name.ends_with(kSuffix)) return false;
+  name.remove_suffix(kSuffix.size());
+  return parse_config_key(name).has_value();
+}
+
+bool is_unfinished_last_good_name(std::string_view name) {
+  if (name.size() <= kUnfinishedSuffix.size()) return false;
+  const auto drawn_at = name.size() - kUnfinishedSuffix.size();
+  return name[drawn_at] == '.' && is_last_good_name(name.substr(0, drawn_at));
+}
+
+Result<std::optional<LastGood>> read_last_good(const std::string& folder, const ConfigKey& key) {
+  const std::string path = path_of(folder, key);
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) return std::nullopt;
+  // Opening another kind of file, such as a pipe, may block forever.
+  if (status.type() != fs::file_type::regular)
+    return failure(ErrorCode::unavailable, "cannot read " + path);
+  const auto text = read_file(path, kMaxFileBytes);
+  HOCKET_TRY(text);
+  auto last_good = parse(*text, key);
+  if (!last_good) return failure(last_good.error().in(path));
+  return std::optional(std::move(*last_good));
+}
+
+Result<void> write_last_good(const std::string& folder, const ConfigKey& key,
+                             const LastGood& last_good) {
+  HOCKET_TRY(create_private_folders(folder));
+  const nlohmann::json document = {{"format", kFormat},
+                                   {"version", kVersion},
+                                   {"key", to_string(key)},
+                                   {"config_version", last_good.version},
+                                   {"config", to_json(last_good.config)},
+                                   {"origin", last_good.origin}};
+  const std::string content =
+      document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string text(kBegin);
+  text.append(sha256(content)).append(kMiddle).append(content).append(kEnd);
+  return write_whole(folder, path_of(folder, key), text);
+}
+
+Result<void> remove_last_good(const std::string& folder, const ConfigKey& key) {
+  std::error_code error;
+  const std::string path = path_of(folder, key);
+  fs::remove(path, error);
+  if (error)
+    return failure(ErrorCode::unavailable, "cannot remove " + path + ": " + error.message());
+  return {};
+}
+
+}  // namespace hocket

@@ -1,0 +1,70 @@
+#pragma once
+
+// The daemon's HTTP interface: the response of each route (daemon/api/routes.h). Independent
+// of the transport. docs/openapi.json documents it; a test checks that the two agree. Thread-safe
+// as Service requires.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "core/base/clock.h"
+#include "daemon/api/browser.h"
+#include "daemon/api/changes.h"
+#include "daemon/api/meeting_board.h"
+#include "daemon/api/refusals.h"
+#include "daemon/api/routes.h"
+#include "daemon/api/study_service.h"
+#include "daemon/api/tokens.h"
+#include "daemon/http/feed.h"
+#include "daemon/http/log.h"
+#include "daemon/http/service.h"
+#include "daemon/live/config_board.h"
+#include "daemon/live/job_registry.h"
+#include "daemon/live/live_tuning.h"
+#include "daemon/traces/served_traces.h"
+#include "store/open.h"
+#include "store/store.h"
+
+namespace hocket {
+
+/// Parts that the interface uses; all must outlive it.
+struct ApiParts {
+  Store& store;
+  Feed& feed;
+  ConfigBoard& board;
+  JobRegistry& jobs;
+  LiveTuning& live;
+  StudyService& studies;
+  MeetingBoard& meetings;
+  Browser& browser;
+  ServedTraces& traces;
+  Changes& changes;
+  const Clock& clock;
+  const Tokens& tokens;
+  std::string description = {};  ///< the text of docs/openapi.json
+  /// Returns the body of /metrics.
+  std::function<std::string()> metrics = [] { return std::string(); };
+  Log log = {};
+  /// False for a store that is only shown: then nothing runs and nothing can be changed.
+  bool is_daemon = true;
+};
+
+/// Upper limit of `?wait=`.
+inline constexpr std::int64_t kMaxWaitSeconds = 60;
+
+class Api final : public Service {
+ public:
+  explicit Api(ApiParts parts);
+
+  std::optional<Reply> answer_at_once(const Request& request) override;
+  Labour labour_of(const Request& request) const override;
+  Reply handle(const Request& request, bool is_last) override;
+  void stream_closed(const std::string& subscriber) override;
+
+ private:
+  ApiParts parts_;
+  Refusals refusals_;
+};
+
+}  // namespace hocket

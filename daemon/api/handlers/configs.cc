@@ -1,0 +1,299 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "archive/studies/neighbour.h"
+#include "archive/studies/promotion_choice.h"
+#include "archive/studies/rollback.h"
+#include "archive/studies/version_json.h"
+#include "core/base/json_reader.h"
+#include "daemon/api/handlers/call.h"
+#include "daemon/api/handlers/key_jobs.h"
+#include "store/runnable_version.h"
+
+namespace hocket {
+namespace {
+
+Response config_response(const Call& call, const BoardEntry& entry) {
+  Response response;
+  response.etag = entry.etag;
+  if (has_etag(call.request.if_none_match, entry.etag)) {
+    response.status = 304;
+  } else {
+    response.body = entry.body;
+  }
+  return response;
+}
+
+/// Makes live tuning look at a key that was changed in the store. If it is too busy to be told, the
+/// next tick finds the change.
+void look_soon(const Call& call, const ConfigKey& key) {
+  (void)call.parts.live.key_changed(key);
+}
+
+/// The answer to whoever has changed something.
+Result<Reply> changed(const Call& call, const ConfigKey& key) {
+  const auto entry = call.parts.board.refresh(key);
+  HOCKET_TRY(entry);
+  if (!*entry) return json_response({{"key", to_string(key)}, {"version", 0}});
+  return config_response(call, **entry);
+}
+
+/// Returns the entry of the version that a job gets when it starts; null if there is none.
+/// `passed_over` receives the reasons for which newer versions are not used.
+Result<ConfigBoard::EntryPtr> entry_for(const Call& call, const ConfigKey& key,
+                                        const RunnableValues& can_run,
+                                        std::vector<std::string>& passed_over) {
+  const auto current = call.parts.board.find(key);
+  HOCKET_TRY(current);
+  if (!*current || check_start(can_run, *(*current)->event.config)) return *current;
+  const auto version = runnable_version(call.parts.store, key, can_run, passed_over);
+  HOCKET_TRY(version);
+  if (!*version) return ConfigBoard::EntryPtr();
+  return call.parts.board.entry_of(key, (*version)->row);
+}
+
+/// Returns the same, of a job that is not known yet.
+Result<ConfigBoard::EntryPtr> entry_for_new(const Call& call, const Topology& topology,
+                                            const Workload& workload, const ConfigKey& key,
+                                            const RunnableValues& can_run,
+                                            std::vector<std::string>& passed_over) {
+  Store& store = call.parts.store;
+  auto ok = store.upsert_topology(topology);
+  if (ok) ok = store.upsert_workload(workload);
+  auto entry = ok ? entry_for(call, key, can_run, passed_over) : failure(ok.error());
+  const bool is_lost = !entry && (entry.error().code == ErrorCode::unavailable ||
+                                  entry.error().code == ErrorCode::timed_out);
+  if (!is_lost) return entry;
+  // The store cannot be reached: what is known here is better than nothing.
+  auto known = call.parts.board.cached(to_string(key));
+  if (!known || !check_start(can_run, *known->event.config)) return entry;
+  return known;
+}
+
+}  // namespace
+
+Result<Reply> resolve(const Call& call) {
+  const auto body = call.body();
+  HOCKET_TRY(body);
+  Topology topology;
+  Workload workload;
+  JsonReader reader(*body);
+  reader.part("topology", topology, read_topology);
+  reader.part("workload", workload, read_workload);
+  RunnableValues can_run;
+  reader.object(
+      "can_run", [&](JsonReader& fields) { read_runnable_values(fields, can_run); }, kOptional);
+  HOCKET_TRY(reader.done());
+  const ConfigKey key{fingerprint(topology), fingerprint(workload)};
+  std::vector<std::string> passed_over;
+  const auto entry = entry_for_new(call, topology, workload, key, can_run, passed_over);
+  HOCKET_TRY(entry);
+  if (*entry) {
+    auto document = nlohmann::json::parse(*(*entry)->body);
+    document["match"] = "exact";
+    if (!passed_over.empty()) document["passed_over"] = passed_over;
+    return json_response(document);
+  }
+  nlohmann::json document = {{"key", to_string(key)}, {"match", "none"}};
+  if (!passed_over.empty()) document["passed_over"] = passed_over;
+  const auto neighbour = find_neighbour(call.parts.store, key);
+  HOCKET_TRY(neighbour);
+  if (*neighbour) {
+    document["match"] = "nearest";
+    document["distance"] = (*neighbour)->distance;
+    document["from"] = to_string((*neighbour)->key);
+    document["difference"] = (*neighbour)->difference;
+    document["version"] = (*neighbour)->promotion.id;
+    document["config"] = (*neighbour)->promotion.config;
+    document["origin"] = to_string((*neighbour)->promotion.origin);
+  }
+  return json_response(document);
+}
+
+Result<Reply> list_configs(const Call& call) {
+  const auto keys = call.parts.store.keys();
+  HOCKET_TRY(keys);
+  const auto workloads = call.parts.store.workloads("");
+  HOCKET_TRY(workloads);
+  const auto set_aside = call.parts.live.set_aside();
+  nlohmann::json list = nlohmann::json::array();
+  for (const KeyRow& row : *keys) {
+    nlohmann::json item = {{"key", to_string(row.key)},
+                           {"topology", row.topology_name},
+                           {"workload", row.workload_name},
+                           {"pinned", row.state.pinned},
+                           {"frozen", row.state.frozen}};
+    if (row.current_id) item["version"] = *row.current_id;
+    const auto workload = std::ranges::find(*workloads, row.workload_id, &WorkloadRow::id);
+    if (workload != workloads->end() && !program_of(*workload).empty())
+      item["program"] = program_of(*workload);
+    const auto stopped = set_aside.find(to_string(row.key));
+    if (stopped != set_aside.end()) item["tuning_stopped"] = stopped->second;
+    list.push_back(std::move(item));
+  }
+  return json_response({{"configs", std::move(list)}});
+}
+
+Result<Reply> get_config(const Call& call) {
+  const auto key = call.key();
+  HOCKET_TRY(key);
+  const auto wait_seconds = call.number("wait", 0, kMaxWaitSeconds, 0);
+  HOCKET_TRY(wait_seconds);
+  const std::string topic = ConfigBoard::topic(to_string(*key));
+  // Reads the position before the entry, so that no change in between is missed.
+  const auto seen = call.parts.feed.position(topic).sequence;
+  const auto entry = call.parts.board.find(*key);
+  HOCKET_TRY(entry);
+  const bool is_news = *entry && !has_etag(call.request.if_none_match, (*entry)->etag);
+  if (!is_news && *wait_seconds > 0 && !call.is_last) {
+    HOCKET_TRY(call.parts.live.key_changed(*key));
+    return Await{topic, seen, *wait_seconds * 1'000'000'000};
+  }
+  if (!*entry) {
+    return failure(ErrorCode::not_found, "key " + to_string(*key) + " has no configuration yet");
+  }
+  return config_response(call, **entry);
+}
+
+Result<Reply> push_config(const Call& call) {
+  const auto key = call.key();
+  HOCKET_TRY(key);
+  const auto body = call.body();
+  HOCKET_TRY(body);
+  ScheduleConfig config;
+  std::string note;
+  JsonReader reader(*body);
+  reader.part("config", config, read_schedule_config);
+  reader.text("note", note, "");
+  HOCKET_TRY(reader.done());
+  const auto ids = find_key_row(call.parts.store, *key);
+  HOCKET_TRY(ids);
+  HOCKET_TRY(check_own_knobs(call.parts.store, *key, config));
+  const auto row = call.parts.store.promote({.topology_id = ids->topology_id,
+                                             .workload_id = ids->workload_id,
+                                             .config = to_json(config),
+                                             .origin = PromotionOrigin::push,
+                                             .stage = PromotionStage::staged,
+                                             .actor = call.actor(),
+                                             .note = note});
+  HOCKET_TRY(row);
+  nlohmann::json answer = {
+      {"key", to_string(*key)}, {"version", row->id}, {"stage", to_string(row->stage)}};
+  const KeyJobs jobs = jobs_of(call, *key, config);
+  if (jobs.running > 0 && jobs.can_change == 0) answer["no_job_can_change"] = jobs.reason;
+  look_soon(call, *key);
+  return json_response(answer);
+}
+
+Result<Reply> pin_config(const Call& call) {
+  const auto key = call.key();
+  HOCKET_TRY(key);
+  const auto body = call.body();
+  HOCKET_TRY(body);
+  bool pinned = true;
+  std::optional<std::int64_t> version;
+  JsonReader reader(*body);
+  reader.flag("pinned", pinned, true);
+  reader.integer("version", version, 1, std::numeric_limits<std::int64_t>::max());
+  HOCKET_TRY(reader.done());
+  Store& store = call.parts.store;
+  const auto ids = find_key_row(store, *key);
+  HOCKET_TRY(ids);
+  auto state = store.key_state(key->topology, key->workload);
+  HOCKET_TRY(state);
+  if (version) {
+    const auto rows = store.promotions({.key = *key});
+    HOCKET_TRY(rows);
+    const auto wanted = std::ranges::find(*rows, *version, &PromotionRow::id);
+    if (wanted == rows->end()) {
+      return failure(ErrorCode::not_found,
+                     "key " + to_string(*key) + " has no version " + std::to_string(*version));
+    }
+    const auto current = store.current_promotion(key->topology, key->workload);
+    HOCKET_TRY(current);
+    if (!*current || (*current)->config != wanted->config) {
+      HOCKET_TRY(store.promote({.topology_id = ids->topology_id,
+                                .workload_id = ids->workload_id,
+                                .config = wanted->config,
+                                .origin = PromotionOrigin::pin,
+                                .stage = PromotionStage::released,
+                                .actor = call.actor(),
+                                .note = "as version " + std::to_string(*version)}));
+    }
+  }
+  state->pinned = pinned;
+  HOCKET_TRY(store.set_key_state(ids->topology_id, ids->workload_id, *state, call.actor()));
+  look_soon(call, *key);
+  return changed(call, *key);
+}
+
+Result<Reply> freeze_config(const Call& call) {
+  const auto key = call.key();
+  HOCKET_TRY(key);
+  const auto body = call.body();
+  HOCKET_TRY(body);
+  bool frozen = true;
+  JsonReader reader(*body);
+  reader.flag("frozen", frozen, true);
+  HOCKET_TRY(reader.done());
+  Store& store = call.parts.store;
+  const auto ids = find_key_row(store, *key);
+  HOCKET_TRY(ids);
+  auto state = store.key_state(key->topology, key->workload);
+  HOCKET_TRY(state);
+  state->frozen = frozen;
+  HOCKET_TRY(store.set_key_state(ids->topology_id, ids->workload_id, *state, call.actor()));
+  look_soon(call, *key);
+  return changed(call, *key);
+}
+
+Result<Reply> roll_back_config(const Call& call) {
+  const auto key = call.key();
+  HOCKET_TRY(key);
+  const auto body = call.body();
+  HOCKET_TRY(body);
+  std::string note, to;
+  JsonReader reader(*body);
+  reader.text("note", note, "");
+  reader.text("to", to, "");
+  HOCKET_TRY(reader.done());
+  const auto target = parse_rollback_target(to);
+  if (!target) return failure(target.error().in("field \"to\""));
+  HOCKET_TRY(roll_back(call.parts.store, *key, *target, call.actor(), note));
+  look_soon(call, *key);
+  return changed(call, *key);
+}
+
+Result<Reply> list_versions(const Call& call) {
+  const auto key = call.key();
+  HOCKET_TRY(key);
+  Store& store = call.parts.store;
+  const auto rows = store.promotions({.key = *key});
+  HOCKET_TRY(rows);
+  nlohmann::json versions = nlohmann::json::array();
+  for (const PromotionRow& row : *rows) {
+    const auto document = version_json(store, row);
+    HOCKET_TRY(document);
+    versions.push_back(*document);
+  }
+  return json_response({{"key", to_string(*key)}, {"versions", std::move(versions)}});
+}
+
+Result<Reply> audit(const Call& call) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  const auto after = call.number("after", 0, kMost, 0);
+  HOCKET_TRY(after);
+  const auto limit = call.number("limit", 1, 10'000, 1000);
+  HOCKET_TRY(limit);
+  AuditFilter filter{.after_id = *after, .limit = static_cast<std::uint32_t>(*limit)};
+  if (const auto subject = call.target.find("subject")) filter.subject = std::string(*subject);
+  // Without a starting point, returns the newest entries.
+  filter.newest = !call.target.find("after");
+  const auto rows = call.parts.store.audit(filter);
+  HOCKET_TRY(rows);
+  nlohmann::json entries = nlohmann::json::array();
+  for (const AuditRow& row : *rows) entries.push_back(audit_json(row));
+  return json_response({{"entries", std::move(entries)}});
+}
+
+}  // namespace hocket

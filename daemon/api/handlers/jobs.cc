@@ -1,0 +1,259 @@
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "core/base/json_reader.h"
+#include "daemon/api/handlers/call.h"
+#include "profiler/metrics/counted_stragglers.h"
+
+namespace hocket {
+namespace {
+
+/// Returns `feed`'s topic for a stream whose client has seen the versions up to `last`.
+EventStream::Topic topic_after(const Feed& feed, const std::string& name, std::int64_t last) {
+  const auto position = feed.position(name);
+  const bool is_known = position.newest && position.newest->id.value_or(last + 1) <= last;
+  return {name, is_known ? position.sequence : 0};
+}
+
+/// Returns 0 if the id is absent or is not one of ours, as the standard requires.
+std::int64_t last_event_of(const std::string& text) {
+  if (text.empty() || text.size() > 18) return 0;
+  std::int64_t value = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return 0;
+    value = 10 * value + (c - '0');
+  }
+  return value;
+}
+
+constexpr std::size_t kMaxListedJobs = 20;
+
+/// Returns the job with that id, or the only job with that name.
+Result<RunningJob> find_job(const std::vector<RunningJob>& jobs, const std::string& selector) {
+  std::vector<RunningJob> named;
+  for (const RunningJob& job : jobs) {
+    if (job.description.id == selector) return job;
+    if (job.description.name == selector) named.push_back(job);
+  }
+  if (named.size() == 1) return named.front();
+  const auto& shown = named.empty() ? jobs : named;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(shown.size(), kMaxListedJobs); ++i) {
+    const RunningJob& job = shown[i];
+    list += (list.empty() ? "" : ", ") + job.description.id;
+    if (named.empty() && !job.description.name.empty()) list += " (" + job.description.name + ")";
+  }
+  if (shown.size() > kMaxListedJobs)
+    list += " and " + std::to_string(shown.size() - kMaxListedJobs) + " more";
+  if (!named.empty()) {
+    return failure(ErrorCode::invalid_argument, std::to_string(named.size()) +
+                                                    " jobs are named \"" + selector +
+                                                    "\"; name one by its id: " + list);
+  }
+  return failure(ErrorCode::not_found,
+                 "no job has the id or the name \"" + selector + "\"; " +
+                     (list.empty() ? std::string("none is running") : "there are " + list));
+}
+
+nlohmann::json changes_json(const RunningJob& job, std::int64_t now_ns) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const JobChange& change : job.changes) {
+    nlohmann::json item = {{"ago_ns", now_ns - change.at_ns},
+                           {"status", to_string(change.status)},
+                           {"message", change.message}};
+    if (change.version) item["version"] = *change.version;
+    if (change.trial) item["trial"] = *change.trial;
+    if (change.current_ns) item["current_ns"] = *change.current_ns;
+    if (change.candidate_ns) item["candidate_ns"] = *change.candidate_ns;
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+bool has_answered(const RunningJob& job, const char* kind, std::int64_t number) {
+  const auto member = kind == std::string_view("trial") ? &JobChange::trial : &JobChange::version;
+  return std::ranges::any_of(job.changes,
+                             [&](const JobChange& change) { return change.*member == number; });
+}
+
+/// Returns the candidate or version that the job was sent last and has not answered; null if there
+/// is none.
+nlohmann::json trying(const Feed& feed, const RunningJob& job) {
+  const auto find = [&](const std::string& topic, const char* kind) -> nlohmann::json {
+    const auto newest = feed.position(topic).newest;
+    if (!newest) return nullptr;
+    const auto message = nlohmann::json::parse(newest->data, nullptr, false);
+    const auto number = message.is_object() ? message.value(kind, std::int64_t{0}) : 0;
+    if (number <= 0 || has_answered(job, kind, number)) return nullptr;
+    if (kind == std::string_view("version") && number <= job.version) return nullptr;
+    return {{kind, number}, {"config", message.value("config", nlohmann::json::object())}};
+  };
+  auto candidate = find(job_candidate_topic(job.description.id), "trial");
+  return candidate.is_null() ? find(job_config_topic(job.description.id), "version") : candidate;
+}
+
+/// Removes the request and older ones from the store. Otherwise a job that also polls the store
+/// would serve the request twice, and later serve older requests made there.
+Result<void> take_requests(Store& store, const ProfileRequestRow& request) {
+  for (;;) {
+    const auto taken = store.take_profile_request(request.job, request.job,
+                                                  std::numeric_limits<std::int64_t>::max());
+    HOCKET_TRY(taken);
+    if (!*taken || (*taken)->id >= request.id) return {};
+  }
+}
+
+}  // namespace
+
+Result<Reply> watch(const Call& call) {
+  const auto key_text = call.target.find("key");
+  if (!key_text) {
+    return failure(ErrorCode::invalid_argument, "query \"key\" is missing: which key to watch");
+  }
+  const auto key = parse_config_key(*key_text);
+  HOCKET_TRY(key);
+  std::int64_t last = last_event_of(call.request.last_event_id);
+  const auto& feed = call.parts.feed;
+  EventStream stream;
+  if (const auto job_text = call.target.find("job")) {
+    const std::string id(*job_text);
+    const auto job = call.parts.jobs.find(id);
+    if (job && job->key != *key) {
+      return failure(ErrorCode::invalid_argument,
+                     "query \"key\": job " + id + " has the key " + to_string(job->key));
+    }
+    if (!job || !call.parts.jobs.stream_opened(id, call.parts.clock.now_ns())) {
+      return failure(ErrorCode::not_found,
+                     "job " + id + " is not known; POST its description to /v1/jobs");
+    }
+    last = std::max(last, job->version);
+    stream.subscriber = id;
+    stream.topics.push_back(topic_after(feed, job_config_topic(id), last));
+    // A candidate has no event id: a job that reconnects receives it again and recognizes the
+    // trial.
+    stream.topics.push_back({job_candidate_topic(id), 0});
+    // A request for a profile has no event id either; the job recognizes its number.
+    stream.topics.push_back({job_profile_topic(id), 0});
+    if (auto ok = call.parts.live.job_arrived(id); !ok) {
+      call.parts.jobs.stream_closed(id, call.parts.clock.now_ns());
+      return failure(ok.error());
+    }
+  } else {
+    HOCKET_TRY(call.parts.live.key_changed(*key));
+  }
+  stream.topics.push_back(topic_after(feed, ConfigBoard::topic(*key_text), last));
+  if (!stream.subscriber.empty()) {
+    stream.topics.back().receives = [&jobs = call.parts.jobs,
+                                     id = stream.subscriber](const Event& event) {
+      return !event.config || jobs.can_change_to(id, *event.config);
+    };
+  }
+  return stream;
+}
+
+Result<Reply> enter_job(const Call& call) {
+  const auto body = call.body();
+  HOCKET_TRY(body);
+  const auto job = job_description_from_json(*body);
+  HOCKET_TRY(job);
+  HOCKET_TRY(LiveTuning::check(*job));
+  HOCKET_TRY(call.parts.store.upsert_topology(job->topology));
+  HOCKET_TRY(call.parts.store.upsert_workload(job->workload));
+  const auto entered =
+      call.parts.jobs.enter(*job, call.parts.clock.now_ns(), call.request.body.size());
+  HOCKET_TRY(entered);
+  call.parts.log.write(LogLevel::info, "job",
+                       {{"id", job->id}, {"name", job->name}, {"host", job->host}});
+  return json_response({{"key", to_string(entered->key)}});
+}
+
+Result<Reply> list_jobs(const Call& call) {
+  const std::int64_t now_ns = call.parts.clock.now_ns();
+  const auto set_aside = call.parts.live.set_aside();
+  nlohmann::json list = nlohmann::json::array();
+  for (const RunningJob& job : call.parts.jobs.list()) {
+    list.push_back({{"job", job.description.id},
+                    {"name", job.description.name},
+                    {"host", job.description.host},
+                    {"key", to_string(job.key)},
+                    {"topology", readable_name(job.description.topology)},
+                    {"world_size", job.description.topology.world_size},
+                    {"workload", job.description.workload.name},
+                    {"version", job.version},
+                    {"config", to_json(job.description.config)},
+                    {"step", job.step},
+                    {"iteration_ns", job.iteration_ns},
+                    {"explore", job.description.explore},
+                    {"explored", job.explored},
+                    {"connected", job.streams > 0},
+                    {"silent_ns", now_ns - job.seen_at_ns},
+                    {"last_change", job.last_change},
+                    {"latest_ns", job.history_ns},
+                    {"trying", trying(call.parts.feed, job)},
+                    {"changes", changes_json(job, now_ns)}});
+    if (job.activity) list.back()["activity"] = to_json(*job.activity);
+    if (!job.values.empty()) list.back()["values"] = job.values;
+    if (!job.note.empty()) list.back()["note"] = job.note;
+    const auto stopped = set_aside.find(to_string(job.key));
+    if (stopped != set_aside.end()) list.back()["tuning_stopped"] = stopped->second;
+  }
+  return json_response({{"jobs", std::move(list)}});
+}
+
+Result<Reply> profile_job(const Call& call) {
+  const auto body = call.body();
+  HOCKET_TRY(body);
+  std::int64_t iterations = 0;
+  JsonReader reader(*body);
+  reader.integer("iterations", iterations, 1, kMaxProfiledIterations);
+  HOCKET_TRY(reader.done());
+  const auto job = find_job(call.parts.jobs.list(), call.route.parameters.find("job")->second);
+  HOCKET_TRY(job);
+  const std::string& id = job->description.id;
+  // The row's id is the number of the request; it increases across restarts of the daemon.
+  const auto request = call.parts.store.request_profile(
+      {.job = id, .iterations = iterations, .actor = call.actor()});
+  HOCKET_TRY(request);
+  HOCKET_TRY(take_requests(call.parts.store, *request));
+  HOCKET_TRY(call.parts.store.record_audit(
+      {.actor = call.actor(),
+       .action = "profile",
+       .subject = to_string(job->key),
+       .detail = {{"job", id}, {"request", request->id}, {"iterations", iterations}}}));
+  const ProfileMessage message{request->id, iterations};
+  call.parts.feed.publish(job_profile_topic(id), {.type = std::string(type_of(message)),
+                                                  .data = to_json(DaemonMessage(message)).dump()});
+  return json_response({{"job", id},
+                        {"request", request->id},
+                        {"iterations", iterations},
+                        {"connected", job->streams > 0}});
+}
+
+Result<Reply> job_stragglers(const Call& call) {
+  const auto job = find_job(call.parts.jobs.list(), call.parameter("job"));
+  HOCKET_TRY(job);
+  const auto counted = call.parts.jobs.counted(job->description.id);
+  auto document = counted_stragglers_json(counted, job->iteration_ns);
+  document["job"] = job->description.id;
+  document["name"] = job->description.name;
+  document["first_step"] = counted.empty() ? 0 : counted.front().step - counted.front().steps + 1;
+  document["last_step"] = counted.empty() ? 0 : counted.back().step;
+  return json_response(document);
+}
+
+Result<Reply> report(const Call& call) {
+  const auto body = call.body();
+  HOCKET_TRY(body);
+  auto report = job_report_from_json(*body);
+  HOCKET_TRY(report);
+  if (!call.parts.jobs.report(*report, call.parts.clock.now_ns())) {
+    return failure(ErrorCode::not_found,
+                   "job " + report->job + " is not known; POST its description to /v1/jobs");
+  }
+  report->counted.clear();  // the registry has it, and live tuning does not use it
+  HOCKET_TRY(call.parts.live.reported(std::move(*report)));
+  return json_response(nlohmann::json::object());
+}
+
+}  // namespace hocket

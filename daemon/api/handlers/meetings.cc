@@ -1,0 +1,35 @@
+#include <nlohmann/json.hpp>
+
+#include "core/base/json_reader.h"
+#include "daemon/api/handlers/call.h"
+
+namespace hocket {
+namespace {
+
+const std::string& name_in(const Call& call) {
+  return call.route.parameters.find("meeting")->second;
+}
+
+}  // namespace
+
+Result<Reply> put_meeting(const Call& call) {
+  const auto body = call.body();
+  HOCKET_TRY(body);
+  std::string text;
+  JsonReader reader(*body);
+  reader.text("text", text);
+  HOCKET_TRY(reader.done());
+  HOCKET_TRY(call.parts.meetings.put(name_in(call), std::move(text), call.parts.clock.now_ns()));
+  return json_response(nlohmann::json::object());
+}
+
+Result<Reply> get_meeting(const Call& call) {
+  const auto text = call.parts.meetings.find(name_in(call), call.parts.clock.now_ns());
+  if (!text) {
+    return failure(ErrorCode::not_found,
+                   "nobody has left a text for the meeting \"" + name_in(call) + "\" yet");
+  }
+  return json_response({{"text", *text}});
+}
+
+}  // namespace hocket

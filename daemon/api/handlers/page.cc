@@ -1,0 +1,116 @@
+// The page itself, and what it asks before anything else.
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/step/knob.h"
+#include "core/step/schedule_config.h"
+#include "daemon/api/changes.h"
+#include "daemon/api/handlers/call.h"
+#include "web/assets.h"
+
+namespace hocket {
+namespace {
+
+// No inline code, no other host, no form, no frame around it. `trusted-types` leaves one way to
+// make elements of text: the parser of the daemon's own drawings.
+constexpr std::string_view kContentPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'; "
+    "require-trusted-types-for 'script'; trusted-types hocket-svg";
+
+/// Returns whether a client accepts gzip (RFC 9110, section 12.5.3).
+bool accepts_gzip(std::string_view accept_encoding) {
+  constexpr std::string_view kGzip = "gzip";
+  const auto at = accept_encoding.find(kGzip);
+  if (at == std::string_view::npos) return false;
+  std::string_view weight = accept_encoding.substr(at + kGzip.size());
+  weight = weight.substr(0, weight.find(','));
+  const auto value = weight.find("q=");
+  return value == std::string_view::npos ||
+         weight.find_first_of("123456789", value) != std::string_view::npos;
+}
+
+Response asset_response(const WebAsset& asset, const Request& request) {
+  Response response;
+  response.content_type = asset.content_type;
+  const bool is_packed = accepts_gzip(request.accept_encoding);
+  response.body = std::make_shared<const std::string>(is_packed ? asset.gzip : asset.bytes);
+  if (is_packed) response.fields.emplace_back("Content-Encoding", "gzip");
+  response.fields.emplace_back("Vary", "Accept-Encoding");
+  response.fields.emplace_back("X-Content-Type-Options", "nosniff");
+  return response;
+}
+
+nlohmann::json to_json(const Knob& knob) {
+  nlohmann::json document = {{"name", knob.name}, {"meaning", knob.meaning}};
+  if (knob.choices.empty()) {
+    document["kind"] = "integer";
+    document["low"] = knob.low;
+    document["high"] = knob.high;
+    document["tune_low"] = knob.tune_low;
+    document["tune_high"] = knob.tune_high;
+    document["logarithmic"] = knob.log;
+  } else {
+    document["kind"] = "choice";
+    document["choices"] = knob.choices;
+  }
+  document["unit"] = knob.name.ends_with("_bytes") ? "bytes" : "";
+  document["searched"] = knob.searched;
+  return document;
+}
+
+}  // namespace
+
+Result<Reply> page(const Call& call) {
+  const WebAsset* const asset = find_web_asset("index.html");
+  if (asset == nullptr) return failure(ErrorCode::not_found, "this program has no page");
+  Response response = asset_response(*asset, call.request);
+  response.fields.emplace_back("Cache-Control", "no-cache");
+  response.fields.emplace_back("Content-Security-Policy", kContentPolicy);
+  response.fields.emplace_back("Referrer-Policy", "no-referrer");
+  return response;
+}
+
+Result<Reply> page_asset(const Call& call) {
+  const auto& names = call.route.parameters;
+  const auto folder = names.find("folder");
+  std::string path = folder == names.end() ? "" : folder->second + "/";
+  path += names.find("file")->second;
+  const WebAsset* const asset =
+      names.find("version")->second == web_version() ? find_web_asset(path) : nullptr;
+  if (asset == nullptr) {
+    return failure(ErrorCode::not_found,
+                   "this version of the page has no such file; load the page again");
+  }
+  Response response = asset_response(*asset, call.request);
+  response.fields.emplace_back("Cache-Control", "public, max-age=31536000, immutable");
+  return response;
+}
+
+Result<Reply> who(const Call& call) {
+  return json_response({{"name", call.who.name},
+                        {"role", to_string(call.who.role)},
+                        {"page", web_version()},
+                        {"serves", call.parts.is_daemon ? "daemon" : "store"}});
+}
+
+Result<Reply> changes(const Call& call) {
+  call.parts.changes.look();
+  EventStream stream;
+  stream.topics.push_back({std::string(Changes::kTopic), 0});
+  return stream;
+}
+
+Result<Reply> knobs(const Call&) {
+  const auto defaults = knob_values(ScheduleConfig{});
+  nlohmann::json list = nlohmann::json::array();
+  for (const Knob& knob : schedule_knobs()) {
+    list.push_back(to_json(knob));
+    const auto value = defaults.find(std::string(knob.name));
+    if (value != defaults.end()) list.back()["default"] = *value;
+  }
+  return json_response({{"knobs", std::move(list)}});
+}
+
+}  // namespace hocket

@@ -1,0 +1,163 @@
+// Profiles: the catalogue, figures, comparisons and timelines.
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "archive/profiles/export_profile.h"
+#include "archive/profiles/profile_summary.h"
+#include "archive/profiles/report/diff_profiles.h"
+#include "daemon/api/handlers/call.h"
+#include "daemon/traces/served_traces.h"
+#include "profiler/timeline/timeline_json.h"
+
+namespace hocket {
+namespace {
+
+constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMostPlace = std::numeric_limits<std::uint32_t>::max();
+
+Result<ProfileRow> profile_of(const Call& call, std::string_view parameter = "profile") {
+  auto row = call.parts.store.profile(call.parameter(parameter));
+  HOCKET_TRY(row);
+  return call.parts.traces.with_own_paths(std::move(*row));
+}
+
+Result<std::shared_ptr<const LoadedTimeline>> timeline_of(const Call& call) {
+  return call.parts.browser.timeline(call.parameter("profile"));
+}
+
+/// Returns the number `name` of the query, which must be there.
+Result<std::int64_t> needed_number(const Call& call, const char* name, std::int64_t high) {
+  if (!call.target.find(name)) {
+    return failure(ErrorCode::invalid_argument,
+                   "query \"" + std::string(name) +
+                       "\" is missing: expected an integer from 0 to " + std::to_string(high));
+  }
+  return call.number(name, 0, high, 0);
+}
+
+}  // namespace
+
+Result<Reply> list_profiles(const Call& call) {
+  const auto summaries = summarize_profiles(call.parts.store);
+  HOCKET_TRY(summaries);
+  nlohmann::json list = nlohmann::json::array();
+  for (const ProfileSummary& summary : *summaries) list.push_back(to_json(summary));
+  return json_response({{"profiles", std::move(list)}});
+}
+
+Result<Reply> get_profile(const Call& call) {
+  const auto row = profile_of(call);
+  HOCKET_TRY(row);
+  const auto summary = summarize_profile(call.parts.store, *row);
+  HOCKET_TRY(summary);
+  const auto figures = profile_figures(call.parts.store, *row);
+  HOCKET_TRY(figures);
+  return json_response({{"summary", to_json(*summary)}, {"figures", to_json(*figures)}});
+}
+
+Result<Reply> diff_profile(const Call& call) {
+  const auto before = profile_of(call);
+  HOCKET_TRY(before);
+  const auto after = profile_of(call, "other");
+  HOCKET_TRY(after);
+  const auto difference = diff_profiles(call.parts.store, *before, *after);
+  HOCKET_TRY(difference);
+  return json_response(to_json(*difference));
+}
+
+Result<Reply> get_trace(const Call& call) {
+  const auto row = profile_of(call);
+  HOCKET_TRY(row);
+  const auto format = parse_export_format(call.target.find("format").value_or("perfetto"));
+  if (!format) return failure(format.error().in("query \"format\""));
+  const auto loaded = load_profile(*row);
+  HOCKET_TRY(loaded);
+  std::ostringstream out;
+  HOCKET_TRY(export_profile(*loaded, *format, out));
+  auto response = bytes_response(std::move(out).str());
+  const bool is_perfetto = *format == ExportFormat::perfetto;
+  if (!is_perfetto) response.content_type = "application/json";
+  // Names of profiles have no character that would need quoting.
+  response.fields.emplace_back(
+      "Content-Disposition",
+      "attachment; filename=\"" + row->name + (is_perfetto ? ".perfetto-trace\"" : ".json\""));
+  return response;
+}
+
+Result<Reply> get_timeline(const Call& call) {
+  const auto loaded = timeline_of(call);
+  HOCKET_TRY(loaded);
+  auto document = to_json((*loaded)->timeline);
+  document["profile"] = (*loaded)->profile;
+  for (const std::string& note : (*loaded)->notes) document["notes"].push_back(note);
+  return json_response(document);
+}
+
+Result<Reply> get_tile(const Call& call) {
+  const auto level = needed_number(call, "level", kMaxTileLevel);
+  HOCKET_TRY(level);
+  const auto index = needed_number(call, "index", kMost);
+  HOCKET_TRY(index);
+  const auto loaded = timeline_of(call);
+  HOCKET_TRY(loaded);
+  const auto tile = (*loaded)->timeline.tile(*level, *index);
+  HOCKET_TRY(tile);
+  return bytes_response(tile_bytes(*tile));
+}
+
+Result<Reply> get_record(const Call& call) {
+  const auto lane = needed_number(call, "lane", kMost);
+  HOCKET_TRY(lane);
+  const auto record = needed_number(call, "record", kMost);
+  HOCKET_TRY(record);
+  const auto loaded = timeline_of(call);
+  HOCKET_TRY(loaded);
+  const auto found = (*loaded)->timeline.record(*lane, *record);
+  HOCKET_TRY(found);
+  return json_response(to_json(*found));
+}
+
+Result<Reply> get_range(const Call& call) {
+  const auto begin = needed_number(call, "begin_ns", kMost);
+  HOCKET_TRY(begin);
+  const auto end = needed_number(call, "end_ns", kMost);
+  HOCKET_TRY(end);
+  const auto loaded = timeline_of(call);
+  HOCKET_TRY(loaded);
+  const auto figures = (*loaded)->timeline.range(*begin, *end);
+  HOCKET_TRY(figures);
+  return json_response(to_json(*figures));
+}
+
+Result<Reply> find_record(const Call& call) {
+  TimelineSearch search;
+  search.text = std::string(call.target.find("text").value_or(""));
+  const auto kind = lane_kind_from(call.target.find("kind").value_or(""));
+  if (!kind) return failure(kind.error().in("query \"kind\""));
+  search.kind = *kind;
+  const auto from = call.number("from_ns", 0, kMost, 0);
+  HOCKET_TRY(from);
+  search.from_ns = *from;
+  const auto least = call.number("least_ns", 0, kMost, 0);
+  HOCKET_TRY(least);
+  search.least_ns = *least;
+  const auto backward = call.number("backward", 0, 1, 0);
+  HOCKET_TRY(backward);
+  search.backward = *backward != 0;
+  if (call.target.find("from_lane")) {
+    const auto lane = needed_number(call, "from_lane", kMostPlace);
+    HOCKET_TRY(lane);
+    const auto record = needed_number(call, "from_record", kMostPlace);
+    HOCKET_TRY(record);
+    search.from =
+        RecordPlace{static_cast<std::uint32_t>(*lane), static_cast<std::uint32_t>(*record)};
+  }
+  const auto loaded = timeline_of(call);
+  HOCKET_TRY(loaded);
+  const auto found = (*loaded)->timeline.find(search);
+  HOCKET_TRY(found);
+  return json_response(to_json(*found));
+}
+
+}  // namespace hocket

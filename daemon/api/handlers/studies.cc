@@ -1,0 +1,205 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "archive/studies/told_trial.h"
+#include "core/base/json_reader.h"
+#include "core/base/statistics.h"
+#include "daemon/api/handlers/call.h"
+#include "tuner/study/study_definition.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::int64_t kDefaultLeaseNs = 600'000'000'000;
+
+nlohmann::json to_json(const StudyRow& study) {
+  return {{"id", study.id},
+          {"study", study.name},
+          {"state", to_string(study.state)},
+          {"owner", study.owner},
+          {"origin", to_string(study.origin)},
+          {"command", study.command},
+          {"definition", study.definition},
+          {"created_at_ns", study.created_at_ns},
+          {"updated_at_ns", study.updated_at_ns},
+          {"result", study.result}};
+}
+
+nlohmann::json to_json(const TrialRow& trial) {
+  nlohmann::json document = {{"trial", trial.id},
+                             {"number", trial.number},
+                             {"phase", to_string(trial.phase)},
+                             {"status", to_string(trial.state)},
+                             {"params", trial.params},
+                             {"message", trial.message},
+                             {"worker", trial.worker},
+                             {"started_at_ns", trial.started_at_ns}};
+  if (trial.value) document["value"] = *trial.value;
+  if (trial.spread) document["spread"] = *trial.spread;
+  if (trial.finished_at_ns) document["finished_at_ns"] = *trial.finished_at_ns;
+  if (trial.lease_until_ns) document["lease_until_ns"] = *trial.lease_until_ns;
+  return document;
+}
+
+void read_lease(JsonReader& reader, std::int64_t& lease_ns) {
+  reader.integer("lease_ns", lease_ns, kShortestLeaseNs, kLongestLeaseNs, kDefaultLeaseNs);
+}
+
+void read_trial(JsonReader& reader, std::int64_t& trial) {
+  reader.integer("trial", trial, 1, std::numeric_limits<std::int64_t>::max());
+}
+
+void read_text(JsonReader& reader, const char* name, std::string& target, std::size_t most_bytes) {
+  reader.value(
+      name, [&](const JsonValue& found) { target = found.text(most_bytes); }, kOptional);
+}
+
+void read_measurements(JsonReader& reader, Measurements& measurements) {
+  reader.members([&](const std::string& metric, const JsonValue& values) {
+    values.array([&](const JsonValue& value) { measurements[metric].push_back(value.number()); });
+  });
+}
+
+void read_result(JsonReader& reader, TrialResult& result) {
+  reader.value("status", [&](const JsonValue& status) {
+    status.take(parse_trial_state(status.text()), result.state);
+  });
+  const auto read_samples = [&](JsonReader& fields) {
+    read_measurements(fields, result.measurements);
+  };
+  reader.object("measurements", read_samples, kOptional);
+  read_text(reader, "message", result.message, 65'536);
+  read_text(reader, "stdout", result.output.stdout_text, kTrialOutputLimitBytes);
+  read_text(reader, "stderr", result.output.stderr_text, kTrialOutputLimitBytes);
+  reader.number("value", result.value);
+  reader.number("spread", result.spread);
+}
+
+/// Takes value and spread from the samples where the worker gives none.
+void summarize(TrialResult& result) {
+  const auto samples = result.measurements.find(kSamplesMetric);
+  if (result.state != TrialState::complete || samples == result.measurements.end() ||
+      samples->second.empty()) {
+    return;
+  }
+  if (!result.value) result.value = median(samples->second);
+  if (!result.spread) result.spread = spread(samples->second);
+}
+
+}  // namespace
+
+Result<Reply> list_studies(const Call& call) {
+  const auto studies = call.parts.store.studies();
+  HOCKET_TRY(studies);
+  nlohmann::json list = nlohmann::json::array();
+  for (const StudyRow& study : *studies) list.push_back(to_json(study));
+  return json_response({{"studies", std::move(list)}});
+}
+
+Result<Reply> create_study(const Call& call) {
+  const auto body = call.body();
+  HOCKET_TRY(body);
+  NewStudy study;
+  std::optional<Topology> topology;
+  std::optional<Workload> workload;
+  JsonReader reader(*body);
+  reader.value("definition", [&](const JsonValue& found) {
+    found.take(study_definition_from_json(found.json()).map([](const StudyDefinition& definition) {
+      return to_json(definition);
+    }),
+               study.definition);
+  });
+  read_text(reader, "study", study.name, 100);
+  reader.texts("command", study.command, kOptional);
+  reader.part("topology", topology, read_topology);
+  reader.part("workload", workload, read_workload);
+  HOCKET_TRY(reader.done());
+  study.owner = StudyService::kOwner;
+  study.origin = StudyOrigin::http;
+  if (topology) {
+    const auto id = call.parts.store.upsert_topology(*topology);
+    HOCKET_TRY(id);
+    study.topology_id = *id;
+  }
+  if (workload) {
+    const auto id = call.parts.store.upsert_workload(*workload);
+    HOCKET_TRY(id);
+    study.workload_id = *id;
+  }
+  const auto row = call.parts.store.create_study(study);
+  HOCKET_TRY(row);
+  return json_response(to_json(*row), 201);
+}
+
+Result<Reply> get_study(const Call& call) {
+  const auto study = call.parts.store.study(call.study());
+  HOCKET_TRY(study);
+  auto document = to_json(*study);
+  // To recommend, a search catches up with its study, which may end leases in the store.
+  if (call.parts.is_daemon && study->owner == StudyService::kOwner) {
+    const auto recommended = call.parts.studies.recommend(study->name);
+    HOCKET_TRY(recommended);
+    if (*recommended) {
+      document["recommended"] = {{"params", to_json((*recommended)->params)},
+                                 {"expected", (*recommended)->expected},
+                                 {"deviation", (*recommended)->deviation},
+                                 {"reason", (*recommended)->reason}};
+    }
+  }
+  return json_response(document);
+}
+
+Result<Reply> list_trials(const Call& call) {
+  const auto study = call.parts.store.study(call.study());
+  HOCKET_TRY(study);
+  const auto trials = call.parts.store.trials(study->id, TrialDetail::summary);
+  HOCKET_TRY(trials);
+  nlohmann::json list = nlohmann::json::array();
+  for (const TrialRow& trial : *trials) list.push_back(to_json(trial));
+  return json_response({{"study", study->name}, {"trials", std::move(list)}});
+}
+
+Result<Reply> ask(const Call& call) {
+  const auto body = call.body();
+  HOCKET_TRY(body);
+  std::string worker;
+  std::int64_t lease_ns = 0;
+  JsonReader reader(*body);
+  read_text(reader, "worker", worker, 200);
+  read_lease(reader, lease_ns);
+  HOCKET_TRY(reader.done());
+  const auto asked = call.parts.studies.ask(call.study(), worker, lease_ns);
+  HOCKET_TRY(asked);
+  nlohmann::json document = {{"reason", asked->reason}, {"finished", asked->is_finished}};
+  if (asked->trial) document.update(to_json(*asked->trial));
+  return json_response(document);
+}
+
+Result<Reply> tell(const Call& call) {
+  const auto body = call.body();
+  HOCKET_TRY(body);
+  std::int64_t trial = 0;
+  TrialResult result;
+  JsonReader reader(*body);
+  read_trial(reader, trial);
+  read_result(reader, result);
+  HOCKET_TRY(reader.done());
+  summarize(result);
+  HOCKET_TRY(call.parts.studies.tell(call.study(), trial, result));
+  return json_response({{"trial", trial}});
+}
+
+Result<Reply> renew(const Call& call) {
+  const auto body = call.body();
+  HOCKET_TRY(body);
+  std::int64_t trial = 0, lease_ns = 0;
+  JsonReader reader(*body);
+  read_trial(reader, trial);
+  read_lease(reader, lease_ns);
+  HOCKET_TRY(reader.done());
+  const auto until_ns = call.parts.studies.renew(call.study(), trial, lease_ns);
+  HOCKET_TRY(until_ns);
+  return json_response({{"trial", trial}, {"lease_until_ns", *until_ns}});
+}
+
+}  // namespace hocket

@@ -1,0 +1,58 @@
+// Traces that this daemon serves: sets for them, and their bytes piece by piece.
+
+#include <nlohmann/json.hpp>
+
+#include "archive/profiles/transfer/http_trace_transfer.h"
+#include "daemon/api/handlers/call.h"
+#include "daemon/traces/served_traces.h"
+
+namespace hocket {
+namespace {
+
+/// One rank's trace, and where in it.
+struct TraceOffset {
+  std::string set;
+  std::int64_t rank = 0;
+  std::int64_t offset = 0;
+};
+
+Result<TraceOffset> trace_offset(const Call& call) {
+  const auto rank = parse_trace_rank(call.parameter("rank"));
+  if (!rank) {
+    return failure(ErrorCode::invalid_argument,
+                   "the path ends in a rank, an integer from 0; found \"" +
+                       call.parameter("rank").substr(0, 100) + "\"");
+  }
+  const auto offset = call.number("offset", 0, kMostServedTraceBytes, 0);
+  HOCKET_TRY(offset);
+  return TraceOffset{call.parameter("set"), *rank, *offset};
+}
+
+}  // namespace
+
+Result<Reply> make_trace_set(const Call& call) {
+  Response none;
+  none.status = 204;
+  if (!call.parts.traces.are_taken()) return none;
+  const auto set = call.parts.traces.make_set();
+  HOCKET_TRY(set);
+  return json_response({{"daemon", set->daemon}, {"set", set->id}}, 201);
+}
+
+Result<Reply> put_trace(const Call& call) {
+  const auto at = trace_offset(call);
+  HOCKET_TRY(at);
+  const auto bytes = call.parts.traces.append(at->set, at->rank, at->offset, call.request.body);
+  HOCKET_TRY(bytes);
+  return json_response({{"bytes", *bytes}});
+}
+
+Result<Reply> get_served_trace(const Call& call) {
+  const auto at = trace_offset(call);
+  HOCKET_TRY(at);
+  auto piece = call.parts.traces.read(at->set, at->rank, at->offset);
+  HOCKET_TRY(piece);
+  return bytes_response(std::move(*piece));
+}
+
+}  // namespace hocket

@@ -1,0 +1,78 @@
+// Trials of studies that `hocket tune --workers` offers in this daemon's store, for workers that do
+// not reach the store (archive/workers/http_trial_source.h).
+
+#include <nlohmann/json.hpp>
+
+#include "archive/workers/store_trial_source.h"
+#include "archive/workers/trial_messages.h"
+#include "core/base/json_reader.h"
+#include "daemon/api/handlers/call.h"
+
+namespace hocket {
+namespace {
+
+/// Reads the request of a worker that renews its lease.
+Result<WorkerClaim> leased_claim(const Call& call) {
+  const auto body = call.body();
+  HOCKET_TRY(body);
+  WorkerClaim claim;
+  JsonReader reader(*body);
+  read_worker_claim(reader, claim);
+  HOCKET_TRY(reader.done());
+  HOCKET_TRY(StudyService::check_lease(claim.lease.lease_ns));
+  return claim;
+}
+
+}  // namespace
+
+Result<Reply> claim_trial(const Call& call) {
+  const auto claim = leased_claim(call);
+  HOCKET_TRY(claim);
+  StoreTrialSource source(call.parts.store);
+  const auto study = source.find(call.study());
+  HOCKET_TRY(study);
+  const auto answer = source.claim(study->id, *claim);
+  HOCKET_TRY(answer);
+  return json_response(to_json(*answer));
+}
+
+Result<Reply> renew_worker(const Call& call) {
+  const auto claim = leased_claim(call);
+  HOCKET_TRY(claim);
+  StoreTrialSource source(call.parts.store);
+  const auto study = source.find(call.study());
+  HOCKET_TRY(study);
+  HOCKET_TRY(source.renew(study->id, claim->lease));
+  return json_response({{"worker", claim->lease.worker}});
+}
+
+Result<Reply> leave_worker(const Call& call) {
+  const auto body = call.body();
+  HOCKET_TRY(body);
+  std::string worker;
+  JsonReader reader(*body);
+  reader.text("worker", worker);
+  HOCKET_TRY(reader.done());
+  StoreTrialSource source(call.parts.store);
+  const auto study = source.find(call.study());
+  HOCKET_TRY(study);
+  HOCKET_TRY(source.leave(study->id, worker));
+  return json_response({{"worker", worker}});
+}
+
+Result<Reply> finish_trial(const Call& call) {
+  const auto body = call.body();
+  HOCKET_TRY(body);
+  TrialEnd end;
+  JsonReader reader(*body);
+  read_trial_end(reader, end);
+  HOCKET_TRY(reader.done());
+  StoreTrialSource source(call.parts.store);
+  const auto study = source.find(call.study());
+  HOCKET_TRY(study);
+  HOCKET_TRY(call.parts.studies.check_trial(*study, end.trial_id));
+  HOCKET_TRY(source.finish(study->id, end));
+  return json_response({{"trial", end.trial_id}});
+}
+
+}  // namespace hocket

@@ -1,0 +1,52 @@
+#include "daemon/api/meeting_board.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace hocket {
+namespace {
+
+constexpr std::size_t kMaxNameBytes = 100;
+
+bool is_name(const std::string& name) {
+  return !name.empty() && name.size() <= kMaxNameBytes && std::ranges::all_of(name, [](char c) {
+    return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || ('0' <= c && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+  });
+}
+
+}  // namespace
+
+Result<void> MeetingBoard::put(const std::string& name, std::string text, std::int64_t now_ns) {
+  if (!is_name(name)) {
+    return failure(ErrorCode::invalid_argument,
+                   "the name of a meeting has 1 to 100 letters, digits, \"-\", \"_\", \".\"");
+  }
+  if (text.size() > kMaxMeetingBytes) {
+    return failure(ErrorCode::invalid_argument,
+                   "field \"text\" has more than " + std::to_string(kMaxMeetingBytes) + " bytes");
+  }
+  const std::lock_guard lock(mutex_);
+  forget_old(now_ns);
+  if (meetings_.size() == kMostMeetings && !meetings_.contains(name)) {
+    return failure(ErrorCode::unavailable,
+                   "there are " + std::to_string(kMostMeetings) + " meetings already");
+  }
+  meetings_[name] = {std::move(text), now_ns};
+  return {};
+}
+
+std::optional<std::string> MeetingBoard::find(const std::string& name, std::int64_t now_ns) {
+  const std::lock_guard lock(mutex_);
+  forget_old(now_ns);
+  const auto found = meetings_.find(name);
+  if (found == meetings_.end()) return std::nullopt;
+  return found->second.text;
+}
+
+void MeetingBoard::forget_old(std::int64_t now_ns) {
+  std::erase_if(meetings_,
+                [&](const auto& each) { return now_ns - each.second.put_ns > kMeetingLifeNs; });
+}
+
+}  // namespace hocket

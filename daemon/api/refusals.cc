@@ -1,0 +1,70 @@
+#include "daemon/api/refusals.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/base/printable_text.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::size_t kMaxPeers = 1000;
+constexpr std::size_t kMaxTextBytes = 200;
+
+/// Returns the path without its query, in which a client may have put anything.
+std::string path_of(std::string_view target) {
+  return printable(target.substr(0, target.find('?')), kMaxTextBytes);
+}
+
+}  // namespace
+
+Refusals::Refusals(Store& store, const Log& log, const Clock& clock)
+    : store_(store),
+      log_(log),
+      clock_(clock),
+      each_(kRefusalsPerSecond, kRefusalBurst, kMaxPeers),
+      all_(kRefusalsPerSecond, kAllRefusalsBurst, 1) {}
+
+bool Refusals::is_allowed(const Refusal& refusal, std::int64_t& others) {
+  std::string who(refusal.peer);
+  for (const std::string_view part : {refusal.token_name, refusal.reason}) {
+    who += '\n';
+    who += part;
+  }
+  const std::lock_guard lock(mutex_);
+  const std::int64_t now_ns = clock_.now_ns();
+  if (each_.wait_ns(who, now_ns) != 0 || all_.wait_ns(0, now_ns) != 0) {
+    ++others_;
+    return false;
+  }
+  others = std::exchange(others_, 0);
+  return true;
+}
+
+void Refusals::note(const Refusal& refusal) {
+  std::int64_t others = 0;
+  if (!is_allowed(refusal, others)) return;
+  const std::string path = path_of(refusal.target);
+  const std::string method = printable(refusal.method, kMaxTextBytes);
+  log_.write(LogLevel::warning, "refused",
+             {{"token", refusal.token_name},
+              {"reason", refusal.reason},
+              {"peer", refusal.peer},
+              {"method", method},
+              {"path", path},
+              {"others", others}});
+  const auto ok = store_.record_audit(
+      {.actor = refusal.token_name.empty() ? "unknown" : std::string(refusal.token_name),
+       .action = "refused",
+       .subject = refusal.key.empty() ? path : std::string(refusal.key),
+       .detail = {{"reason", refusal.reason},
+                  {"peer", refusal.peer},
+                  {"method", method},
+                  {"path", path},
+                  {"others", others}}});
+  if (!ok) {
+    log_.write(LogLevel::error, "a refusal is not in the audit", {{"error", ok.error().message}});
+  }
+}
+
+}  // namespace hocket

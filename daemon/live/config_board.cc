@@ -1,0 +1,120 @@
+#include "daemon/live/config_board.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/protocol/job_message.h"
+#include "daemon/live/live_dependencies.h"
+#include "store/origin.h"
+#include "store/promoted_schedule.h"
+
+namespace hocket {
+namespace {
+
+/// Returns whether an operator decided on this version, whatever jobs measure. The daemon's own
+/// rollbacks are not decisions of this kind.
+bool is_ordered(const PromotionRow& version) {
+  const bool is_decision =
+      version.origin == PromotionOrigin::rollback || version.origin == PromotionOrigin::pin;
+  return is_decision && version.actor != kDaemonActor;
+}
+
+}  // namespace
+
+Event event_of(const ConfigMessage& message) {
+  return {message.version, std::string(type_of(message)), to_json(DaemonMessage(message)).dump(),
+          std::make_shared<const ScheduleConfig>(message.config)};
+}
+
+ConfigBoard::ConfigBoard(Store& store, Feed& feed, StateLimits limits)
+    : store_(store), feed_(feed), limits_(limits) {}
+
+ConfigBoard::EntryPtr ConfigBoard::cached(std::string_view key) const {
+  std::shared_lock lock(mutex_);
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return nullptr;
+  found->second.used.store(++uses_, std::memory_order_relaxed);
+  return found->second.entry;
+}
+
+void ConfigBoard::put(const std::string& key, EntryPtr entry) {
+  std::unique_lock lock(mutex_);
+  Slot& slot = entries_[key];
+  slot.entry = std::move(entry);
+  slot.used = ++uses_;
+  if (entries_.size() <= limits_.board_entries) return;
+  entries_.erase(std::ranges::min_element(
+      entries_, {}, [](const auto& at) { return at.second.used.load(std::memory_order_relaxed); }));
+}
+
+void ConfigBoard::forget(const ConfigKey& key) {
+  std::lock_guard refreshing(refreshing_);
+  const std::string text = to_string(key);
+  {
+    std::unique_lock lock(mutex_);
+    entries_.erase(text);
+  }
+  feed_.forget(topic(text));
+}
+
+std::size_t ConfigBoard::size() const {
+  std::shared_lock lock(mutex_);
+  return entries_.size();
+}
+
+Result<ConfigBoard::EntryPtr> ConfigBoard::find(const ConfigKey& key) {
+  if (auto entry = cached(to_string(key))) return entry;
+  return refresh(key);
+}
+
+Result<ConfigBoard::EntryPtr> ConfigBoard::refresh(const ConfigKey& key) {
+  std::lock_guard refreshing(refreshing_);
+  const std::string text = to_string(key);
+  const auto promotion = store_.current_promotion(key.topology, key.workload);
+  HOCKET_TRY(promotion);
+  if (!*promotion) {
+    std::unique_lock lock(mutex_);
+    entries_.erase(text);
+    return EntryPtr();
+  }
+  auto entry = entry_of(key, **promotion);
+  HOCKET_TRY(entry);
+  put(text, *entry);
+  return entry;
+}
+
+Result<ConfigBoard::EntryPtr> ConfigBoard::entry_of(const ConfigKey& key,
+                                                    const PromotionRow& row) const {
+  const auto state = store_.key_state(key.topology, key.workload);
+  HOCKET_TRY(state);
+  const auto origin = origin_of(store_, row);
+  HOCKET_TRY(origin);
+  const auto config = promoted_schedule(row);
+  if (!config) return failure(config.error().in("version " + std::to_string(row.id)));
+  const ConfigMessage message{row.id, *config, *origin, is_ordered(row)};
+  nlohmann::json document = to_json(DaemonMessage(message));
+  document["key"] = to_string(key);
+  document["setting"] = row.config;
+  document["pinned"] = state->pinned;
+  document["frozen"] = state->frozen;
+  document["promoted_at_ns"] = row.promoted_at_ns;
+  auto entry = std::make_shared<BoardEntry>();
+  entry->version = row.id;
+  entry->state = *state;
+  entry->etag = "\"" + std::to_string(row.id) + "\"";
+  entry->body = std::make_shared<const std::string>(document.dump() + "\n");
+  entry->event = event_of(message);
+  return EntryPtr(entry);
+}
+
+void ConfigBoard::publish(const ConfigKey& key) {
+  std::lock_guard refreshing(refreshing_);
+  const auto entry = cached(to_string(key));
+  if (!entry) return;
+  const std::string name = topic(to_string(key));
+  const auto newest = feed_.position(name).newest;
+  if (!newest || newest->id != entry->version) feed_.publish(name, entry->event);
+}
+
+}  // namespace hocket

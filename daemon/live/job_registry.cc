@@ -1,0 +1,251 @@
+#include "daemon/live/job_registry.h"
+
+#include <algorithm>
+
+#include "core/base/statistics.h"
+#include "daemon/live/job_fit.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::size_t kLatest = 20;
+
+std::string change_text(const ChangeOutcome& outcome) {
+  std::string text = outcome.trial ? "trial " + std::to_string(*outcome.trial)
+                                   : "version " + std::to_string(outcome.version.value_or(0));
+  text += " " + std::string(to_string(outcome.status));
+  return outcome.message.empty() ? text : text + ": " + outcome.message;
+}
+
+std::optional<double> median_of(const std::vector<std::int64_t>& times_ns) {
+  if (times_ns.empty()) return std::nullopt;
+  return median({times_ns.begin(), times_ns.end()});
+}
+
+JobChange change_of(const ChangeOutcome& outcome, std::int64_t now_ns) {
+  return {.at_ns = now_ns,
+          .version = outcome.version,
+          .trial = outcome.trial,
+          .status = outcome.status,
+          .message = outcome.message.substr(0, kJobChangeTextBytes),
+          .current_ns = median_of(outcome.current_ns),
+          .candidate_ns = median_of(outcome.candidate_ns)};
+}
+
+/// Appends `times_ns` and keeps the last `most` of all.
+template <class Times>
+void append_latest(Times& latest_ns, const std::vector<std::int64_t>& times_ns, std::size_t most) {
+  const std::size_t taken = std::min(times_ns.size(), most);
+  latest_ns.insert(latest_ns.end(), times_ns.end() - static_cast<std::ptrdiff_t>(taken),
+                   times_ns.end());
+  if (latest_ns.size() > most) {
+    latest_ns.erase(latest_ns.begin(), latest_ns.end() - static_cast<std::ptrdiff_t>(most));
+  }
+}
+
+}  // namespace
+
+Result<void> JobRegistry::check_room(const JobDescription& description, const std::string& key,
+                                     std::size_t bytes) const {
+  const auto known = jobs_.find(description.id);
+  const bool is_new = known == jobs_.end();
+  const std::size_t others_bytes = bytes_ - (is_new ? 0 : known->second.bytes);
+  const char* full = nullptr;
+  if (is_new && jobs_.size() >= limits_.jobs) full = "jobs";
+  if (others_bytes + bytes > limits_.job_bytes) full = "bytes of jobs' descriptions";
+  if (!by_key_.contains(key) && by_key_.size() >= limits_.job_keys) full = "keys of jobs";
+  if (full == nullptr) return {};
+  return failure(ErrorCode::unavailable,
+                 std::string("there are as many ") + full +
+                     " as one daemon keeps; try again when some have ended");
+}
+
+Result<RunningJob> JobRegistry::enter(const JobDescription& description, std::int64_t now_ns,
+                                      std::size_t bytes) {
+  const ConfigKey key{fingerprint(description.topology), fingerprint(description.workload)};
+  const std::string key_text = to_string(key);
+  std::lock_guard lock(mutex_);
+  HOCKET_TRY(check_room(description, key_text, bytes));
+  const auto [place, is_new] = jobs_.try_emplace(description.id);
+  RunningJob& job = place->second.job;
+  if (is_new) {
+    job.number = ++arrivals_;
+  } else {
+    forget_key_of(job);
+  }
+  bytes_ = bytes_ - place->second.bytes + bytes;
+  place->second.bytes = bytes;
+  ++revision_;
+  job.description = description;
+  job.key = key;
+  by_key_[key_text][job.number] = &job;
+  job.version = description.version;
+  job.seen_at_ns = now_ns;
+  return job;
+}
+
+void JobRegistry::forget_key_of(const RunningJob& job) {
+  const auto found = by_key_.find(to_string(job.key));
+  found->second.erase(job.number);
+  if (found->second.empty()) by_key_.erase(found);
+}
+
+bool JobRegistry::report(const JobReport& report, std::int64_t now_ns) {
+  std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(report.job);
+  if (found == jobs_.end()) return false;
+  RunningJob& job = found->second.job;
+  std::deque<std::int64_t>& latest_ns = found->second.latest_ns;
+  ++revision_;
+  job.seen_at_ns = now_ns;
+  job.version = report.version;
+  job.step = std::max(job.step, report.step);
+  job.explored = report.explored;
+  for (const ChangeOutcome& outcome : report.outcomes) {
+    job.changes.push_back(change_of(outcome, now_ns));
+    if (job.changes.size() > kJobChanges) job.changes.erase(job.changes.begin());
+  }
+  append_latest(job.history_ns, report.iteration_ns, kJobHistory);
+  if (!report.outcomes.empty()) {
+    job.last_change = change_text(report.outcomes.back());
+    // Earlier measurements may belong to another configuration.
+    latest_ns.clear();
+    job.activity.reset();
+  }
+  if (report.activity) job.activity = report.activity;
+  if (!report.values.empty()) job.values = report.values;
+  if (!report.note.empty()) job.note = report.note;
+  keep_counted(found->second, report.counted);
+  append_latest(latest_ns, report.iteration_ns, kLatest);
+  if (!latest_ns.empty()) job.iteration_ns = median({latest_ns.begin(), latest_ns.end()});
+  return true;
+}
+
+void JobRegistry::keep_counted(Entry& entry, const std::vector<CountedSteps>& latest) {
+  for (const CountedSteps& counted : latest) {
+    entry.counted.push_back(counted);
+    entry.counters += counted.ranks.size();
+    counters_ += counted.ranks.size();
+  }
+  while (!entry.counted.empty() &&
+         (entry.counted.size() > kJobCountedSteps || entry.counters > kJobCounters ||
+          counters_ > limits_.job_counters)) {
+    const std::size_t ranks = entry.counted.front().ranks.size();
+    entry.counted.pop_front();
+    entry.counters -= ranks;
+    counters_ -= ranks;
+  }
+}
+
+std::vector<CountedSteps> JobRegistry::counted(const std::string& id) const {
+  std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return {};
+  const auto& counted = found->second.counted;
+  return {counted.begin(), counted.end()};
+}
+
+bool JobRegistry::can_change_to(const std::string& id, const ScheduleConfig& config) const {
+  std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(id);
+  return found != jobs_.end() && fit_of(found->second.job.description, config).fit == Fit::now;
+}
+
+void JobRegistry::runs_with(const std::string& id, const ScheduleConfig& config,
+                            std::int64_t version) {
+  std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return;
+  ++revision_;
+  found->second.job.description.config = config;
+  found->second.job.description.version = version;
+}
+
+bool JobRegistry::stream_opened(const std::string& id, std::int64_t now_ns) {
+  std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return false;
+  ++found->second.job.streams;
+  ++revision_;
+  found->second.job.seen_at_ns = now_ns;
+  return true;
+}
+
+bool JobRegistry::stream_closed(const std::string& id, std::int64_t now_ns) {
+  std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return false;
+  --found->second.job.streams;
+  ++revision_;
+  found->second.job.seen_at_ns = now_ns;
+  return true;
+}
+
+void JobRegistry::remove(const std::string& id) {
+  std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return;
+  erase(found);
+}
+
+JobRegistry::Entries::iterator JobRegistry::erase(Entries::iterator at) {
+  ++revision_;
+  forget_key_of(at->second.job);
+  bytes_ -= at->second.bytes;
+  counters_ -= at->second.counters;
+  return jobs_.erase(at);
+}
+
+std::vector<RunningJob> JobRegistry::remove_silent(std::int64_t now_ns) {
+  std::lock_guard lock(mutex_);
+  std::vector<RunningJob> gone;
+  for (auto at = jobs_.begin(); at != jobs_.end();) {
+    const RunningJob& job = at->second.job;
+    if (job.streams > 0 || now_ns - job.seen_at_ns <= kJobSilenceNs) {
+      ++at;
+      continue;
+    }
+    gone.push_back(job);
+    at = erase(at);
+  }
+  return gone;
+}
+
+std::uint64_t JobRegistry::revision() const {
+  std::lock_guard lock(mutex_);
+  return revision_;
+}
+
+std::size_t JobRegistry::size() const {
+  std::lock_guard lock(mutex_);
+  return jobs_.size();
+}
+
+std::optional<RunningJob> JobRegistry::find(const std::string& id) const {
+  std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return std::nullopt;
+  return found->second.job;
+}
+
+std::vector<RunningJob> JobRegistry::list() const {
+  std::vector<RunningJob> jobs;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, entry] : jobs_) jobs.push_back(entry.job);
+  }
+  std::ranges::sort(jobs, {}, &RunningJob::number);
+  return jobs;
+}
+
+void JobRegistry::for_each(const ConfigKey& key,
+                           const std::function<bool(const RunningJob&)>& visit) const {
+  std::lock_guard lock(mutex_);
+  const auto found = by_key_.find(to_string(key));
+  if (found == by_key_.end()) return;
+  for (const auto& [number, job] : found->second) {
+    if (!visit(*job)) return;
+  }
+}
+
+}  // namespace hocket

@@ -1,0 +1,129 @@
+#pragma once
+
+// The running jobs, as registered by themselves. Kept in memory only: after a restart of the daemon
+// the jobs register again. Thread-safe. Time is passed in, from any clock that does not go back.
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/protocol/config_key.h"
+#include "core/protocol/job_message.h"
+#include "daemon/live/state_limits.h"
+
+namespace hocket {
+
+/// A job's answer to a version or a candidate.
+struct JobChange {
+  std::int64_t at_ns = 0;
+  std::optional<std::int64_t> version = {}, trial = {};  ///< one of the two
+  ChangeStatus status = ChangeStatus::applied;
+  std::string message = {};                                  ///< at most kJobChangeTextBytes
+  std::optional<double> current_ns = {}, candidate_ns = {};  ///< medians, if it was measured
+};
+
+/// A running job.
+struct RunningJob {
+  JobDescription description;
+  ConfigKey key;
+  std::uint64_t number = 0;  ///< order of arrival
+  int streams = 0;           ///< open event streams; without one the job cannot be reached
+  std::int64_t seen_at_ns = 0;
+  std::int64_t version = 0;  ///< version it runs with
+  std::int64_t step = 0;
+  double explored = 0;                        ///< share of its training time spent on exploration
+  double iteration_ns = 0;                    ///< median of the latest iterations; 0 if none yet
+  std::string last_change = {};               ///< the job's last reported change, for the user
+  std::vector<JobChange> changes = {};        ///< the latest kJobChanges, oldest first
+  std::vector<std::int64_t> history_ns = {};  ///< the latest kJobHistory iterations, oldest first
+  std::optional<JobActivity> activity = {};   ///< from the latest report that includes it
+  std::map<std::string, double> values = {};  ///< as last reported, at most kMaxReportedValues
+  std::string note = {};
+};
+
+/// The latest counted steps that are kept of a job, and the ranks in all of them together.
+inline constexpr std::size_t kJobCountedSteps = 256, kJobCounters = 32'768;
+
+inline constexpr std::size_t kJobChanges = 10, kJobHistory = 64, kJobChangeTextBytes = 200;
+
+/// A job without a stream is removed after this time without a report.
+inline constexpr std::int64_t kJobSilenceNs = 90'000'000'000;
+
+class JobRegistry {
+ public:
+  explicit JobRegistry(StateLimits limits = {}) : limits_(limits) {}
+
+  /// Registers a job, or registers it again. `bytes` is the length of its description. Returns
+  /// unavailable if the registry is full.
+  Result<RunningJob> enter(const JobDescription& description, std::int64_t now_ns,
+                           std::size_t bytes = 0);
+
+  /// Applies a report. Returns false for an unknown job.
+  bool report(const JobReport& report, std::int64_t now_ns);
+
+  /// Sets the job's configuration after a change.
+  void runs_with(const std::string& id, const ScheduleConfig& config, std::int64_t version);
+
+  /// Counts a stream of the job that was opened or closed. Returns false for an unknown job.
+  bool stream_opened(const std::string& id, std::int64_t now_ns);
+  bool stream_closed(const std::string& id, std::int64_t now_ns);
+
+  /// Removes a job that has ended.
+  void remove(const std::string& id);
+
+  /// Removes the jobs that are gone (see kJobSilenceNs) and returns them.
+  std::vector<RunningJob> remove_silent(std::int64_t now_ns);
+
+  /// Returns a number that differs from an earlier call's if a job has changed since.
+  std::uint64_t revision() const;
+  std::size_t size() const;
+  std::optional<RunningJob> find(const std::string& id) const;
+  /// Returns what a job's ranks counted in its latest steps, oldest first: at most kJobCountedSteps
+  /// and kJobCounters, fewer when the jobs together reach StateLimits::job_counters. Empty for an
+  /// unknown job.
+  std::vector<CountedSteps> counted(const std::string& id) const;
+  /// Returns all jobs in the order of arrival.
+  std::vector<RunningJob> list() const;
+  /// Returns whether the job can change to `config` while it runs (daemon/live/job_fit.h);
+  /// false for an unknown job.
+  bool can_change_to(const std::string& id, const ScheduleConfig& config) const;
+  /// Calls `visit` for the jobs of a key in the order of arrival, until it returns false. Calls it
+  /// while holding the registry's lock.
+  void for_each(const ConfigKey& key, const std::function<bool(const RunningJob&)>& visit) const;
+
+ private:
+  struct Entry {
+    RunningJob job;
+    std::deque<std::int64_t> latest_ns;
+    std::size_t bytes = 0;
+    std::deque<CountedSteps> counted;
+    std::size_t counters = 0;  ///< ranks in all of `counted` together
+  };
+  using Entries = std::map<std::string, Entry>;
+
+  Result<void> check_room(const JobDescription& description, const std::string& key,
+                          std::size_t bytes) const;
+  /// Removes a job and returns the next one.
+  Entries::iterator erase(Entries::iterator at);
+  void forget_key_of(const RunningJob& job);
+  void keep_counted(Entry& entry, const std::vector<CountedSteps>& latest);
+
+  const StateLimits limits_;
+  mutable std::mutex mutex_;
+  // Guarded by mutex_:
+  // Indexed by id.
+  Entries jobs_;
+  /// Indexed by the key's text, then by number; points into jobs_.
+  std::map<std::string, std::map<std::uint64_t, const RunningJob*>> by_key_;
+  std::uint64_t arrivals_ = 0, revision_ = 0;
+  std::size_t bytes_ = 0;     ///< of all descriptions
+  std::size_t counters_ = 0;  ///< of all jobs
+};
+
+}  // namespace hocket

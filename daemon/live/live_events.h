@@ -1,0 +1,79 @@
+#pragma once
+
+// What has happened to jobs and keys, for the thread of live tuning. Events of the same job or key
+// are joined, so that their number is that of the jobs and keys, however long the thread is held up
+// by the store. Thread-safe.
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <variant>
+
+#include "core/base/result.h"
+#include "core/protocol/config_key.h"
+#include "core/protocol/job_message.h"
+#include "daemon/live/state_limits.h"
+
+namespace hocket {
+
+/// A job became reachable or unreachable.
+struct JobChanged {
+  std::string id;
+};
+struct KeyChanged {
+  ConfigKey key;
+};
+struct Tick {};
+
+using LiveEvent = std::variant<Tick, JobChanged, KeyChanged, JobReport>;
+
+/// Adds a later report of the same job to `report`. Times before the later outcomes are dropped,
+/// because they were measured under another configuration, and so are the oldest ones above
+/// `most_iterations`.
+void join(JobReport& report, JobReport later, std::size_t most_iterations);
+
+class LiveEvents {
+ public:
+  explicit LiveEvents(const StateLimits& limits) : limits_(limits) {}
+
+  void tick();
+  /// The others return unavailable when the queue is full; then nothing was added.
+  Result<void> job_changed(const std::string& id);
+  Result<void> key_changed(const ConfigKey& key);
+  Result<void> reported(JobReport report);
+
+  /// Returns the oldest event; nothing if there is none.
+  std::optional<LiveEvent> take();
+
+  /// Blocks until there is an event, at most until `time`.
+  void wait_until(const std::stop_token& stop, std::chrono::steady_clock::time_point time);
+
+  std::size_t size() const;
+
+ private:
+  struct Reported {
+    std::string job;
+  };
+  /// In the order of arrival. Names what is in the members below.
+  using Entry = std::variant<Tick, JobChanged, KeyChanged, Reported>;
+
+  void push(Entry entry);
+
+  const StateLimits limits_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any happened_;
+  // Guarded by mutex_:
+  std::deque<Entry> entries_;
+  bool has_tick_ = false;
+  std::set<std::string> changed_jobs_, changed_keys_;
+  std::map<std::string, JobReport> reports_;  // by job
+  std::size_t report_bytes_ = 0;
+};
+
+}  // namespace hocket

@@ -1,0 +1,115 @@
+#include "daemon/live/rollout.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace hocket {
+
+void Rollout::begin_staged(std::int64_t version) {
+  *this = Rollout();
+  version_ = version;
+  is_staged_ = true;
+}
+
+void Rollout::begin_released(std::int64_t version) {
+  *this = Rollout();
+  version_ = version;
+}
+
+void Rollout::outcome(const std::string& job, std::int64_t version, ChangeStatus status,
+                      const std::string& message) {
+  if (version != version_ || version == 0) return;
+  if (is_staged_) {
+    if (job != canary_) return;
+    canary_said_ = status;
+    message_ = message;
+    return;
+  }
+  if (status == ChangeStatus::applied) kept_.insert(job);
+  if (status == ChangeStatus::rolled_back) rolled_back_.insert(job);
+}
+
+void Rollout::ended_first(const std::string& job) {
+  if (is_staged_ && job == canary_ && !canary_said_) canary_.clear();
+}
+
+RolloutAction Rollout::decide(RolloutAction::Kind kind, std::string reason) {
+  RolloutAction action{kind, version_, std::exchange(canary_, {}), std::move(reason)};
+  if (kind == RolloutAction::Kind::withdraw || kind == RolloutAction::Kind::hold) {
+    *this = Rollout();
+  } else {
+    begin_released(version_);
+    if (!action.job.empty()) kept_.insert(action.job);
+  }
+  return action;
+}
+
+std::optional<RolloutAction> Rollout::watch_released() {
+  const auto rollbacks = rolled_back_.size();
+  if (rollbacks < kMostRollbacks || rollbacks <= kept_.size()) return std::nullopt;
+  return decide(RolloutAction::Kind::withdraw, std::to_string(rollbacks) +
+                                                   " jobs rolled it back, " +
+                                                   std::to_string(kept_.size()) + " kept it");
+}
+
+std::optional<RolloutAction> Rollout::conclude(std::span<const RolloutJob> jobs) {
+  using Kind = RolloutAction::Kind;
+  if (!rejection_.empty()) return decide(Kind::hold, rejection_);
+  if (unanswered_ >= kMostUnanswered) {
+    return decide(Kind::hold, std::to_string(unanswered_) +
+                                  " jobs left or were silent before they had decided on it");
+  }
+  if (unanswered_ > 0) return std::nullopt;
+  const auto can_start = [](const RolloutJob& job) { return job.fit.fit != Fit::never; };
+  if (!jobs.empty() && std::ranges::none_of(jobs, can_start)) {
+    return decide(Kind::hold,
+                  "job " + jobs.front().id + " cannot run it: " + jobs.front().fit.reason);
+  }
+  return decide(Kind::release, jobs.empty() ? "no job is running"
+                                            : "no running job can change to it; jobs take it when "
+                                              "they start");
+}
+
+bool Rollout::is_decided(bool is_here) {
+  if (!canary_said_) {
+    if (is_here) return false;
+    ++unanswered_;
+  } else if (rejection_.empty()) {
+    rejection_ = "job " + canary_ + " rejected it: " + message_;
+  }
+  canary_.clear();
+  canary_said_.reset();
+  return true;
+}
+
+std::optional<RolloutAction> Rollout::next(std::span<const RolloutJob> jobs, bool more_may_come,
+                                           std::int64_t now_ns) {
+  using Kind = RolloutAction::Kind;
+  if (version_ == 0) return std::nullopt;
+  if (!is_staged_) return watch_released();
+  bool is_pending = false;
+  if (!canary_.empty()) {
+    if (canary_said_ == ChangeStatus::applied) {
+      return decide(Kind::release, "job " + canary_ + " tried and kept it");
+    }
+    if (canary_said_ == ChangeStatus::rolled_back) {
+      return decide(Kind::withdraw, "job " + canary_ + " tried it and rolled back: " + message_);
+    }
+    is_pending = !is_decided(std::ranges::find(jobs, canary_, &RolloutJob::id) != jobs.end());
+    if (is_pending && now_ns - offered_at_ns_ <= kCanaryLimitNs) return std::nullopt;
+  }
+  for (const RolloutJob& job : jobs) {
+    if (asked_.contains(job.id) || job.fit.fit != Fit::now) continue;
+    more_may_come = true;
+    if (!job.is_connected) continue;
+    if (is_pending) ++unanswered_;
+    canary_ = job.id;
+    asked_.insert(canary_);
+    offered_at_ns_ = now_ns;
+    return RolloutAction{Kind::offer, version_, canary_, "to try before the others"};
+  }
+  if (is_pending || more_may_come) return std::nullopt;
+  return conclude(jobs);
+}
+
+}  // namespace hocket

@@ -1,0 +1,103 @@
+#pragma once
+
+// Rollout of a new version of a key's configuration to its running jobs: first to one job, the
+// canary, and after the canary has kept it to all others. Pure: it is told what happened and
+// returns what to do. One thread.
+//
+// Only jobs that can change to the version while they run are asked (daemon/live/job_fit.h).
+// What becomes of the canary's answer:
+//   applied      it is released.
+//   rolled back  it is withdrawn.
+//   rejected     the next job is asked. If there is none it is held, with the reason.
+//   none         A canary that leaves or is silent for too long is replaced. Without another job,
+//                the version waits for one; after kMostUnanswered canaries it is held.
+//   ended first  A canary that ends before it could decide says nothing about the version.
+// If no job can be asked and none has answered, it is released, because no running job can be
+// harmed and jobs guard themselves; but if jobs run and none of them could even start with it, it
+// is held. A released version is withdrawn if more jobs rolled it back than kept it, and at least
+// kMostRollbacks did.
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+
+#include "core/protocol/job_message.h"
+#include "daemon/live/job_fit.h"
+
+namespace hocket {
+
+inline constexpr std::int64_t kCanaryLimitNs = 600'000'000'000;
+inline constexpr int kMostRollbacks = 2;
+inline constexpr int kMostUnanswered = 2;
+
+struct RolloutAction {
+  enum class Kind {
+    offer,     ///< send the version to the canary `job`
+    release,   ///< release the version to all jobs
+    withdraw,  ///< revoke the version from all jobs that have it
+    hold,      ///< give the version to no job
+  };
+  Kind kind = Kind::offer;
+  std::int64_t version = 0;
+  std::string job = {};
+  std::string reason = {};  ///< one line
+
+  bool operator==(const RolloutAction&) const = default;
+};
+
+/// A running job of the key.
+struct RolloutJob {
+  std::string id;
+  bool is_connected = false;  ///< false: it was connected recently and may reconnect
+  JobFit fit = {};            ///< for the version
+};
+
+class Rollout {
+ public:
+  /// Starts the rollout of a staged version. Replaces an undecided one.
+  void begin_staged(std::int64_t version);
+
+  /// Watches the outcomes of a version that is already released.
+  void begin_released(std::int64_t version);
+
+  /// Records a job's outcome for a version. Ignored for other versions.
+  void outcome(const std::string& job, std::int64_t version, ChangeStatus status,
+               const std::string& message);
+
+  /// Notes that a job ended before it could decide.
+  void ended_first(const std::string& job);
+
+  /// Returns the next action; call again until there is none. `jobs` are the running jobs; the
+  /// first is asked first. `more_may_come`: further jobs may not have registered yet. `now_ns` is
+  /// from any clock that does not go back.
+  std::optional<RolloutAction> next(std::span<const RolloutJob> jobs, bool more_may_come,
+                                    std::int64_t now_ns);
+
+  /// Returns the staged version; 0 if there is none.
+  std::int64_t staged() const { return is_staged_ ? version_ : 0; }
+  const std::string& canary() const { return canary_; }
+
+ private:
+  RolloutAction decide(RolloutAction::Kind kind, std::string reason);
+  std::optional<RolloutAction> watch_released();
+  /// Takes the canary's rejection, or its absence without an answer, into account; it is the canary
+  /// no more then. Returns false while it is here and has not answered.
+  bool is_decided(bool is_here);
+  /// Returns what is decided when no further job can be asked.
+  std::optional<RolloutAction> conclude(std::span<const RolloutJob> jobs);
+
+  std::int64_t version_ = 0;  // 0: nothing to watch
+  bool is_staged_ = false;
+  std::string canary_;
+  std::int64_t offered_at_ns_ = 0;
+  std::set<std::string> asked_;  // canaries so far
+  std::optional<ChangeStatus> canary_said_;
+  std::string message_;
+  std::string rejection_;                     // the first, with the job; empty: none
+  int unanswered_ = 0;                        // canaries that were replaced without an answer
+  std::set<std::string> kept_, rolled_back_;  // since the release
+};
+
+}  // namespace hocket

@@ -1,0 +1,96 @@
+#pragma once
+
+// One client connection: reads requests, answers them one after another, and becomes an event
+// stream if the Service requests it. There may be ten thousand that wait for their first request or
+// for an event, so while it waits a connection has neither buffers nor coroutines. For the I/O
+// thread.
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "daemon/http/request_parser.h"
+#include "daemon/server/event_writer.h"
+#include "daemon/server/server_state.h"
+#include "daemon/server/stream.h"
+
+namespace hocket {
+
+class Connection final : public std::enable_shared_from_this<Connection> {
+ public:
+  /// Registers itself in `state.connections` for its lifetime.
+  Connection(ServerState& state, IoSocket socket, asio::ssl::context* tls,
+             const asio::ip::tcp::endpoint& peer);
+  ~Connection();
+
+  /// Serves until either side closes. Keeps itself alive meanwhile.
+  void start();
+
+  /// Handles expired deadlines.
+  void check(std::int64_t now);
+
+  /// Stops with the server: ends waiting for the client or for an event, and lets running requests
+  /// finish.
+  void stop();
+
+  void close();
+
+ private:
+  enum class Phase { idle, busy, awaiting, streaming };
+
+  /// Starts the coroutine that serves.
+  void begin();
+  static IoTask<void> run(std::shared_ptr<Connection> self);
+  IoTask<void> serve();
+  IoTask<bool> handshake();
+  /// Returns null if the client has left.
+  std::unique_ptr<RequestParser> make_parser(const ServerLimits& limits);
+  void report_foreign(const Response& refusal);
+  /// Returns false if the connection must be closed.
+  IoTask<bool> read_request();
+  IoTask<void> refuse(const Response& response);
+  IoTask<void> linger();
+
+  IoTask<bool> answer(ParsedRequest parsed);
+  /// Returns a Response or an EventStream.
+  IoTask<Reply> handle(const Request& request);
+  IoTask<Reply> ask_worker(const Request& request, bool is_last);
+  /// Returns true if the topic has a new event.
+  IoTask<bool> wait_for(const Await& await, std::int64_t timeout_ns);
+  /// Makes wait_for() check its condition again.
+  void wake();
+  /// Returns true once the connection is a stream of events, which needs no coroutine: until the
+  /// client disconnects, the reads of await_end() keep it alive.
+  IoTask<bool> stream_events(EventStream events, bool is_head);
+  void await_end();
+
+  IoTask<bool> respond(const Request& request, const Response& response, AfterResponse after,
+                       bool is_head);
+  template <class Buffers>
+  IoTask<bool> write(Buffers buffers);
+
+  bool has_input();
+  void expect_by(std::int64_t limit_ns) { deadline_ns_ = now_ns() + limit_ns; }
+
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+  ServerState& state_;
+  const std::list<Connection*>::iterator place_;
+  Stream stream_;
+  const asio::ip::address peer_;
+  std::unique_ptr<RequestParser> parser_;
+  std::string head_;
+  std::unique_ptr<EventWriter> events_;
+  std::optional<std::string> subscriber_;  // from the time at which the service opened a stream
+  std::int64_t deadline_ns_ = kNever;
+  Phase phase_ = Phase::busy;
+  bool has_served_ = false;
+  bool is_foreign_ = false;  // its last request was refused for its head
+  bool is_overdue_ = false;
+  bool has_left_ = false;
+  bool is_woken_ = false;  // woken, condition not checked yet
+};
+
+}  // namespace hocket

@@ -1,0 +1,15 @@
+#pragma once
+
+// The server's side of TLS. Reads files, otherwise pure; any thread.
+
+#include <boost/asio/ssl/context.hpp>
+
+#include "core/base/result.h"
+#include "daemon/server/server.h"
+
+namespace hocket {
+
+/// Returns a context for TLS 1.2 or later with the certificate and its key. Errors name the file.
+Result<boost::asio::ssl::context> make_tls(const TlsFiles& files);
+
+}  // namespace hocket

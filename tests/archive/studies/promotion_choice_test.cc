@@ -1,0 +1,165 @@
+#include "archive/studies/promotion_choice.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "archive/studies/rollback.h"
+#include "store/open.h"
+
+namespace hocket {
+namespace {
+
+using ::testing::HasSubstr;
+
+Topology host() {
+  Topology topology;
+  topology.cpu_model = "cpu";
+  topology.sockets = topology.numa_nodes = 1;
+  topology.cores = topology.hardware_threads = 4;
+  topology.memory_gib = 8;
+  return topology;
+}
+
+Topology with(const std::string& link, int world_size, int cores = 4) {
+  auto topology = host();
+  topology.link = link;
+  topology.world_size = world_size;
+  topology.cores = cores;
+  return topology;
+}
+
+class PromotionChoiceTest : public ::testing::Test {
+ protected:
+  /// Promotes {"id": id}.
+  void promote(const Topology& topology, const Workload& workload, int id) {
+    NewStudy new_study;
+    new_study.command = {"x"};
+    const auto study = store_->create_study(new_study);
+    ASSERT_TRUE(store_->promote({.topology_id = *store_->upsert_topology(topology),
+                                 .workload_id = *store_->upsert_workload(workload),
+                                 .study_id = study->id,
+                                 .config = {{"id", id}}}));
+  }
+
+  std::vector<Promoted> promoted() {
+    auto found = current_promotions(*store_);
+    EXPECT_TRUE(found);
+    return *found;
+  }
+
+  /// Returns the id of the selected promotion, 0 if there is none.
+  int chosen(const PromotionChoice& choice) {
+    const auto found = choose(promoted(), choice, host());
+    return found ? found->promotion.config.at("id").get<int>() : 0;
+  }
+
+  std::string refusal(const PromotionChoice& choice) {
+    const auto found = choose(promoted(), choice, host());
+    return found ? "" : found.error().message;
+  }
+
+  std::unique_ptr<Store> store_ = open_store_in_memory();
+  const Workload gpt{"gpt", {{"w", 8}}}, bert{"bert", {}};
+};
+
+TEST_F(PromotionChoiceTest, TheLatestOfATopologyAndWorkloadCounts) {
+  promote(with("tcp", 2), gpt, 1);
+  promote(with("tcp", 2), gpt, 2);
+  EXPECT_EQ(promoted().size(), 1U);
+  EXPECT_EQ(chosen({.workload = "gpt"}), 2);
+}
+
+TEST_F(PromotionChoiceTest, ChoosesByEachOfItsFields) {
+  promote(with("tcp", 2), gpt, 1);
+  promote(with("tcp", 4), gpt, 2);
+  promote(with("emulated 500mbit", 4), gpt, 3);
+  promote(with("tcp", 2), bert, 4);
+  promote(with("tcp", 2, 64), gpt, 5);
+  EXPECT_EQ(chosen({.workload = "bert"}), 4);
+  EXPECT_EQ(chosen({.workload = fingerprint(bert).substr(0, 8)}), 4);
+  EXPECT_EQ(chosen({.workload = "gpt", .world_size = 2}), 1);
+  EXPECT_EQ(chosen({.workload = "gpt", .world_size = 4, .link = "tcp"}), 2);
+  EXPECT_EQ(chosen({.workload = "gpt", .link = "500mbit"}), 3);
+  EXPECT_EQ(chosen({.workload = "gpt", .link = "emulated 500mbit"}), 3);
+  EXPECT_EQ(chosen({.workload = "gpt", .topology = fingerprint(with("tcp", 2, 64))}), 5);
+}
+
+TEST_F(PromotionChoiceTest, OtherHardwareIsLeftOutUnlessNamed) {
+  promote(with("tcp", 2, 64), gpt, 1);
+  EXPECT_THAT(refusal({.workload = "gpt"}),
+              HasSubstr("--topology " + fingerprint(with("tcp", 2, 64)).substr(0, 8)));
+}
+
+TEST_F(PromotionChoiceTest, SeveralAreListedWithWhatChoosesThem) {
+  promote(with("tcp", 2), gpt, 1);
+  promote(with("emulated 1gbit", 2), gpt, 2);
+  const auto message = refusal({.workload = "gpt"});
+  EXPECT_THAT(message, HasSubstr("2 configurations match"));
+  EXPECT_THAT(message, HasSubstr(fingerprint(with("tcp", 2)).substr(0, 8)));
+  EXPECT_THAT(message, HasSubstr("emulated link: 1gbit"));
+}
+
+TEST_F(PromotionChoiceTest, NoneSaysWhichWorkloadsThereAre) {
+  EXPECT_THAT(refusal({.workload = "gpt"}), HasSubstr("nothing was promoted yet"));
+  promote(with("tcp", 2), bert, 1);
+  EXPECT_THAT(refusal({.workload = "gpt"}), HasSubstr("there are bert"));
+}
+
+TEST_F(PromotionChoiceTest, AScriptIsChosenByNameOrPathWithTheParametersPromotedLast) {
+  const Workload one{.name = "train.py", .program = "/a/train.py", .parameters = {{"X", "int"}}};
+  Workload more = one, other = one;
+  more.parameters.push_back({"Y", "int"});
+  promote(host(), more, 1);
+  promote(host(), one, 2);
+  EXPECT_EQ(chosen({.workload = "train.py"}), 2);
+  EXPECT_EQ(chosen({.workload = "/a/train.py"}), 2);
+  EXPECT_EQ(chosen({.workload = fingerprint(more)}), 1);
+  other.program = "/b/train.py";
+  promote(host(), other, 3);
+  EXPECT_EQ(chosen({.workload = "/a/train.py"}), 2);
+  EXPECT_THAT(refusal({.workload = "train.py"}), HasSubstr("/b/train.py"));
+  const auto all = promoted();
+  EXPECT_EQ(fetch_arguments(all, all.back(), host()),
+            (std::vector<std::string>{"--workload", "/b/train.py"}));
+}
+
+TEST_F(PromotionChoiceTest, AKeyAtItsDefaultHasNoConfiguration) {
+  promote(host(), bert, 1);
+  ASSERT_TRUE(
+      roll_back(*store_, {fingerprint(host()), fingerprint(bert)}, NoConfiguration{}, "ada", ""));
+  EXPECT_EQ(chosen({.workload = "bert"}), 0);
+}
+
+TEST_F(PromotionChoiceTest, TheArgumentsForFetchChooseExactlyTheOne) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    store_ = open_store_in_memory();
+    std::mt19937_64 random(seed);
+    const char* links[] = {"local", "tcp", "emulated 1gbit"};
+    for (int i = 0; i < 12; ++i) {
+      auto topology =
+          with(links[random() % 3], 1 + static_cast<int>(random() % 2), random() % 4 == 0 ? 64 : 4);
+      topology.library_versions["gloo"] = random() % 2 == 0 ? "1" : "2";
+      promote(topology,
+              {random() % 2 == 0 ? "gpt" : "a b", {{"w", static_cast<std::int64_t>(random() % 2)}}},
+              i + 1);
+    }
+    const auto all = promoted();
+    for (const auto& wanted : all) {
+      const auto arguments = fetch_arguments(all, wanted, host());
+      PromotionChoice choice;
+      for (std::size_t i = 0; i < arguments.size(); i += 2) {
+        if (arguments[i] == "--workload") choice.workload = arguments[i + 1];
+        if (arguments[i] == "--topology") choice.topology = arguments[i + 1];
+        if (arguments[i] == "--world-size") choice.world_size = std::stoi(arguments[i + 1]);
+        if (arguments[i] == "--link") choice.link = arguments[i + 1];
+      }
+      EXPECT_EQ(chosen(choice), wanted.promotion.config.at("id"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hocket

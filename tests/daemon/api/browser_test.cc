@@ -1,0 +1,49 @@
+#include "daemon/api/browser.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/archive/profiles/profiled_job.h"
+#include "tests/archive/studies/kept_study.h"
+
+namespace hocket {
+namespace {
+
+TEST(Browser, KeepsWhatItHasLoaded) {
+  ProfiledJob job;
+  const auto name = job.add().name;
+  const ServedTraces traces;
+  Browser browser(*job.store, traces);
+  const auto first = must(browser.timeline(name));
+  EXPECT_EQ(must(browser.timeline(name)), first);
+  EXPECT_EQ(first->profile, name);
+  EXPECT_EQ(must(browser.measured_job(name)), must(browser.measured_job(name)));
+}
+
+TEST(Browser, AnotherProfileOfTheSameNameIsLoadedAnew) {
+  ProfiledJob job;
+  const auto row = job.add();
+  const ServedTraces traces;
+  Browser browser(*job.store, traces);
+  const auto first = must(browser.timeline(row.name));
+  ASSERT_TRUE(job.store->remove_profile(row.id));
+  EXPECT_EQ(code_of(browser.timeline(row.name)), ErrorCode::not_found);
+  const auto again = job.add();
+  EXPECT_NE(must(browser.timeline(again.name)), first);
+}
+
+TEST(Browser, AStudyIsExplainedAnewAfterItHasChanged) {
+  std::int64_t now_ns = 1;
+  const auto store = open_store_in_memory([&] { return ++now_ns; });
+  const ServedTraces traces;
+  Browser browser(*store, traces);
+  EXPECT_EQ(code_of(browser.explanation("parabola")), ErrorCode::not_found);
+  keep_study(*store, parabola());
+  const auto first = must(browser.explanation("parabola"));
+  EXPECT_EQ(first->title, "study parabola");
+  EXPECT_EQ(must(browser.explanation("1")), first);
+  ASSERT_TRUE(store->update_study(1, {.state = StudyState::finished}));
+  EXPECT_NE(must(browser.explanation("parabola")), first);
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,362 @@
+#include "daemon/api/openapi.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <map>
+#include <set>
+
+#include "tests/archive/profiles/profiled_job.h"
+#include "tests/daemon/assembled.h"
+#include "tuner/study/study_definition.h"
+#include "web/assets.h"
+
+namespace hocket {
+namespace {
+
+const nlohmann::json& description() {
+  static const auto document = nlohmann::json::parse(kOpenApi);
+  return document;
+}
+
+/// Returns the operation's name, such as "get_config".
+std::string name_of(Operation operation) {
+  static const char* const kNames[] = {"page",
+                                       "asset",
+                                       "nested_asset",
+                                       "who",
+                                       "changes",
+                                       "knobs",
+                                       "health",
+                                       "ready",
+                                       "metrics",
+                                       "description",
+                                       "resolve",
+                                       "list_configs",
+                                       "get_config",
+                                       "push_config",
+                                       "pin_config",
+                                       "freeze_config",
+                                       "roll_back_config",
+                                       "preview_config",
+                                       "list_versions",
+                                       "watch",
+                                       "list_jobs",
+                                       "enter_job",
+                                       "profile_job",
+                                       "job_stragglers",
+                                       "report",
+                                       "put_meeting",
+                                       "get_meeting",
+                                       "list_studies",
+                                       "create_study",
+                                       "get_study",
+                                       "list_trials",
+                                       "ask",
+                                       "tell",
+                                       "renew",
+                                       "claim_trial",
+                                       "renew_worker",
+                                       "leave_worker",
+                                       "finish_trial",
+                                       "explain_study",
+                                       "plot_study",
+                                       "list_profiles",
+                                       "get_profile",
+                                       "diff_profile",
+                                       "get_trace",
+                                       "get_timeline",
+                                       "get_tile",
+                                       "get_record",
+                                       "get_range",
+                                       "find_record",
+                                       "make_trace_set",
+                                       "put_trace",
+                                       "get_served_trace",
+                                       "simulate",
+                                       "audit"};
+  return kNames[static_cast<std::size_t>(operation)];
+}
+
+std::string lower(std::string_view method) {
+  std::string text(method);
+  for (char& c : text) c = static_cast<char>(std::tolower(c));
+  return text;
+}
+
+const nlohmann::json& resolved(const nlohmann::json& schema) {
+  if (!schema.contains("$ref")) return schema;
+  return description().at(
+      nlohmann::json::json_pointer(schema["$ref"].get<std::string>().substr(1)));
+}
+
+void check_references(const nlohmann::json& value) {
+  if (value.is_object() && value.contains("$ref")) {
+    const auto name = value["$ref"].get<std::string>();
+    ASSERT_TRUE(name.starts_with("#/")) << name;
+    EXPECT_TRUE(description().contains(nlohmann::json::json_pointer(name.substr(1)))) << name;
+  }
+  if (value.is_structured()) {
+    for (const auto& inner : value) check_references(inner);
+  }
+}
+
+bool has_type(const nlohmann::json& value, const std::string& type) {
+  if (type == "number") return value.is_number();
+  if (type == "integer") return value.is_number_integer();
+  if (type == "string") return value.is_string();
+  if (type == "boolean") return value.is_boolean();
+  if (type == "array") return value.is_array();
+  if (type == "null") return value.is_null();
+  return type == "object" && value.is_object();
+}
+
+/// Checks that `value` has all members the schema requires, with the specified types, and no
+/// others.
+void check(const nlohmann::json& value, const nlohmann::json& reference, const std::string& at) {
+  const auto& schema = resolved(reference);
+  if (schema.contains("enum")) {
+    EXPECT_EQ(std::ranges::count(schema["enum"], value), 1) << at << ": " << value;
+  }
+  if (schema.contains("type")) {
+    const auto types = schema["type"].is_array() ? schema["type"] : nlohmann::json{schema["type"]};
+    EXPECT_TRUE(std::ranges::any_of(
+        types, [&](const auto& type) { return has_type(value, type.template get<std::string>()); }))
+        << at << ": " << value;
+  }
+  if (schema.contains("items")) {
+    for (const auto& item : value) check(item, schema["items"], at + "[]");
+  }
+  if (!schema.contains("properties")) return;
+  for (const auto& name : schema.value("required", nlohmann::json::array())) {
+    EXPECT_TRUE(value.contains(name)) << at << " lacks " << name;
+  }
+  for (const auto& [name, inner] : value.items()) {
+    if (schema["properties"].contains(name)) {
+      check(inner, schema["properties"][name], at + "." + name);
+    } else {
+      ADD_FAILURE() << at << "." << name << " is not described";
+    }
+  }
+}
+
+TEST(OpenApi, DescribesEveryRouteAndNoOther) {
+  std::set<std::string> described;
+  const std::set<std::string> kMethods = {"get", "put", "post", "delete"};
+  for (const auto& [path, operations] : description()["paths"].items()) {
+    for (const auto& [method, operation] : operations.items()) {
+      if (kMethods.contains(method)) described.insert(method + " " + path);
+    }
+  }
+  for (const Route& route : routes()) {
+    const std::string path(route.pattern), method = lower(route.method);
+    SCOPED_TRACE(method + " " + path);
+    ASSERT_EQ(described.erase(method + " " + path), 1u);
+    const auto& operations = description()["paths"][path];
+    EXPECT_EQ(operations[method]["operationId"], name_of(route.operation));
+    EXPECT_EQ(operations[method]["x-role"], to_string(route.role));
+    std::set<std::string> declared;
+    for (const auto& parameter : operations.value("parameters", nlohmann::json::array())) {
+      if (parameter["in"] == "path") declared.insert(parameter["name"]);
+    }
+    std::set<std::string> needed;
+    for (auto open = path.find('{'); open != path.npos; open = path.find('{', open + 1)) {
+      needed.insert(path.substr(open + 1, path.find('}', open) - open - 1));
+    }
+    EXPECT_EQ(declared, needed);
+  }
+  EXPECT_TRUE(described.empty()) << *described.begin();
+  check_references(description());
+}
+
+/// Sends requests and checks the responses against the description.
+class Described {
+ public:
+  nlohmann::json ask(Operation operation, const std::string& target,
+                     const nlohmann::json& body = nlohmann::json::object()) {
+    const Route& route = *std::ranges::find(routes(), operation, &Route::operation);
+    seen.insert(name_of(operation));
+    const auto answer = daemon.call(std::string(route.method), target, body.dump());
+    const auto& responses =
+        description()["paths"][std::string(route.pattern)][lower(route.method)]["responses"];
+    const auto status = std::to_string(answer.status);
+    if (!responses.contains(status)) {
+      ADD_FAILURE() << target << " answers " << status << ": " << *answer.body;
+      return {};
+    }
+    const auto& content = responses[status]["content"];
+    if (!content.contains("application/json")) {
+      EXPECT_TRUE(content.contains(answer.content_type.substr(0, answer.content_type.find(';'))))
+          << target << " answers " << answer.content_type;
+      return {};
+    }
+    const auto document = nlohmann::json::parse(*answer.body);
+    check(document, content["application/json"]["schema"], name_of(operation));
+    return document;
+  }
+
+  SetClock clock;
+  ProfiledJob profiled;
+  Assembled daemon{*profiled.store,
+                   clock,
+                   {},
+                   nullptr,
+                   {},
+                   nullptr,
+                   {.folder = profiled.folder.file("served"), .url = "http://a"}};
+  std::set<std::string> seen;
+};
+
+nlohmann::json sample_definition() {
+  Parameter x{.name = "x", .domain = IntegerRange{1, 40}, .default_value = std::int64_t{20}};
+  StudyDefinition definition{.space = must(Space::make({x})),
+                             .objective = must(parse_objective("report"))};
+  definition.working_directory = "/";
+  return to_json(definition);
+}
+
+void ask_for_the_page(Described& api) {
+  const std::string version(web_version());
+  api.ask(Operation::page, "/");
+  api.ask(Operation::asset, "/page/" + version + "/app.js");
+  api.ask(Operation::nested_asset, "/page/" + version + "/views/jobs.js");
+  api.ask(Operation::who, "/v1/whoami");
+  EXPECT_FALSE(api.ask(Operation::knobs, "/v1/knobs")["knobs"].empty());
+}
+
+void ask_for_profiles(Described& api) {
+  const std::string name = api.profiled.add().name, path = "/v1/profiles/" + name;
+  EXPECT_EQ(api.ask(Operation::list_profiles, "/v1/profiles")["profiles"].size(), 1u);
+  api.ask(Operation::get_profile, path);
+  api.ask(Operation::diff_profile, path + "/diff/" + name);
+  api.ask(Operation::get_trace, path + "/trace");
+  api.ask(Operation::get_timeline, path + "/timeline");
+  api.ask(Operation::get_tile, path + "/timeline/tile?level=0&index=0");
+  const auto found = api.ask(Operation::find_record, path + "/timeline/find?kind=communication");
+  api.ask(Operation::get_record,
+          path + "/timeline/record?lane=" + found["found"]["lane"].dump() + "&record=0");
+  api.ask(Operation::get_range, path + "/timeline/range?begin_ns=0&end_ns=1000000");
+  api.ask(Operation::simulate, "/v1/simulate", {{"profile", name}});
+}
+
+void ask_for_traces(Described& api) {
+  const auto made = api.ask(Operation::make_trace_set, "/v1/traces");
+  const std::string path = "/v1/traces/" + made["set"].get<std::string>() + "/0";
+  EXPECT_GT(api.ask(Operation::put_trace, path)["bytes"], 0);
+  api.ask(Operation::get_served_trace, path);
+}
+
+void ask_for_stragglers(Described& api) {
+  const std::string path = "/v1/jobs/a/stragglers";
+  EXPECT_EQ(api.ask(Operation::job_stragglers, path)["verdict"], "too_few");
+  JobReport report{.job = "a"};
+  for (std::int64_t step = 0; step < 40; ++step) {
+    report.counted.push_back({.step = step, .ranks = {{500, 400, 400, 0}, {200, 700, 700, 0}}});
+    report.iteration_ns.push_back(1000);
+  }
+  api.ask(Operation::report, "/v1/reports", to_json(report));
+  const auto found = api.ask(Operation::job_stragglers, path);
+  EXPECT_EQ(found["verdict"], "late_ranks");
+  EXPECT_EQ(found["ranks"][0]["pattern"], "none");
+  EXPECT_EQ(found["ranks"][1]["pattern"], "persistent");
+  EXPECT_EQ(found["ranks"][1]["cause"], "computation");
+  EXPECT_EQ(found["first_step"], 0);
+  EXPECT_EQ(found["last_step"], 39);
+}
+
+void ask_as_a_worker(Described& api) {
+  auto definition = sample_definition();
+  definition["workers"] = 0;
+  Store& store = *api.profiled.store;
+  const StudyRow study = must(store.create_study({.name = "shared",
+                                                  .command = {"train"},
+                                                  .definition = definition,
+                                                  .owner = "me",
+                                                  .topology_id = {},
+                                                  .workload_id = {}}));
+  must(store.start_trial({.study_id = study.id, .params = {{"x", 20}}, .is_offered = true}));
+  const std::string path = "/v1/studies/shared/workers/";
+  const nlohmann::json claim = {{"worker", "w"}, {"lease_ns", kSecondNs}};
+  const auto claimed = api.ask(Operation::claim_trial, path + "claim", claim)["claimed"];
+  EXPECT_EQ(claimed["params"], (nlohmann::json{{"x", 20}}));
+  api.ask(Operation::renew_worker, path + "renew", claim);
+  api.ask(Operation::finish_trial, path + "finish",
+          {{"trial", claimed["trial"]}, {"worker", "w"}, {"status", "failed"}});
+  EXPECT_FALSE(api.ask(Operation::claim_trial, path + "claim", claim).contains("claimed"));
+  api.ask(Operation::leave_worker, path + "leave", {{"worker", "w"}});
+}
+
+TEST(OpenApi, AnswersAreAsDescribed) {
+  Described api;
+  const nlohmann::json who = {{"topology", to_json(sample_topology())},
+                              {"workload", to_json(sample_workload())}};
+  const std::string key = "/v1/configs/" + sample_key();
+  const nlohmann::json config = to_json(ScheduleConfig{});
+  api.ask(Operation::health, "/healthz");
+  api.ask(Operation::ready, "/readyz");
+  api.ask(Operation::metrics, "/metrics");
+  api.ask(Operation::description, "/v1/openapi.json");
+  EXPECT_EQ(api.ask(Operation::resolve, "/v1/resolve", who)["match"], "none");
+  api.ask(Operation::freeze_config, key + "/freeze", {{"frozen", false}});
+  api.ask(Operation::push_config, key, {{"config", config}, {"note", "mine"}});
+  api.ask(Operation::get_config, key);
+  EXPECT_EQ(api.ask(Operation::resolve, "/v1/resolve", who)["match"], "exact");
+  auto near = who;
+  near["topology"] = to_json(sample_topology(4));
+  EXPECT_EQ(api.ask(Operation::resolve, "/v1/resolve", near)["match"], "nearest");
+  api.ask(Operation::pin_config, key + "/pin", {{"version", 1}});
+  api.ask(Operation::roll_back_config, key + "/rollback");
+  EXPECT_FALSE(api.ask(Operation::list_versions, key + "/versions")["versions"].empty());
+  api.ask(Operation::list_configs, "/v1/configs");
+  api.ask(Operation::enter_job, "/v1/jobs", to_json(sample_job("a")));
+  api.ask(Operation::report, "/v1/reports", to_json(JobReport{.job = "a", .iteration_ns = {1, 2}}));
+  EXPECT_EQ(api.ask(Operation::list_jobs, "/v1/jobs")["jobs"].size(), 1u);
+  const JobActivity activity{.exposed_ns = 1, .lanes = {{TraceKind::compute, 0, 0.5}}};
+  api.ask(Operation::report, "/v1/reports",
+          to_json(JobReport{.job = "a",
+                            .iteration_ns = {1},
+                            .activity = activity,
+                            .values = {{"transfer_us", 3.5}},
+                            .note = "ring"}));
+  const auto job = api.ask(Operation::list_jobs, "/v1/jobs")["jobs"][0];
+  EXPECT_EQ(job["activity"], to_json(activity));
+  EXPECT_EQ(job["values"], (nlohmann::json{{"transfer_us", 3.5}}));
+  EXPECT_EQ(job["note"], "ring");
+  api.ask(Operation::put_meeting, "/v1/meetings/nccl-1", {{"text", "here"}});
+  EXPECT_EQ(api.ask(Operation::get_meeting, "/v1/meetings/nccl-1")["text"], "here");
+  api.ask(Operation::profile_job, "/v1/jobs/a/profile", {{"iterations", 7}});
+  ask_for_stragglers(api);
+  const auto study = api.ask(Operation::create_study, "/v1/studies",
+                             {{"definition", sample_definition()}, {"command", {"train"}}});
+  const std::string path = "/v1/studies/" + study["study"].get<std::string>();
+  const auto asked = api.ask(Operation::ask, path + "/ask", {{"worker", "w"}});
+  api.ask(Operation::renew, path + "/renew", {{"trial", asked["trial"]}});
+  api.ask(Operation::tell, path + "/tell",
+          {{"trial", asked["trial"]},
+           {"status", "complete"},
+           {"measurements", {{"objective", {1.0, 2.0}}}}});
+  EXPECT_TRUE(api.ask(Operation::get_study, path).contains("recommended"));
+  const auto second = api.ask(Operation::ask, path + "/ask");
+  EXPECT_EQ(api.ask(Operation::list_trials, path + "/trials")["trials"].size(), 2u);
+  api.ask(Operation::list_studies, "/v1/studies");
+  EXPECT_FALSE(api.ask(Operation::audit, "/v1/audit")["entries"].empty());
+  api.ask(Operation::preview_config, key + "/preview", {{"action", "freeze"}});
+  api.ask(Operation::tell, path + "/tell",
+          {{"trial", second["trial"]},
+           {"status", "complete"},
+           {"measurements", {{"objective", {3.0}}}}});
+  EXPECT_FALSE(api.ask(Operation::explain_study, path + "/explanation")["plots"].empty());
+  api.ask(Operation::plot_study, path + "/plots/convergence");
+  ask_as_a_worker(api);
+  ask_for_the_page(api);
+  ask_for_profiles(api);
+  ask_for_traces(api);
+  for (const Route& route : routes()) {
+    const auto name = name_of(route.operation);
+    EXPECT_TRUE(name == "watch" || name == "changes" || api.seen.contains(name))
+        << name << " was not asked";
+  }
+}
+
+}  // namespace
+}  // namespace hocket

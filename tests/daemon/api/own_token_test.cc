@@ -1,0 +1,50 @@
+#include "daemon/api/own_token.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <set>
+
+#include "core/protocol/daemon_token.h"
+#include "daemon/api/tokens.h"
+#include "tests/store/fixtures.h"
+
+namespace hocket {
+namespace {
+
+TEST(OwnToken, IsMadeOnceAndUsedAgain) {
+  const TemporaryFolder folder;
+  const std::string state = folder.file("state/hocket");
+  const std::string token = must(open_own_token(state, 7077));
+  EXPECT_EQ(must(open_own_token(state, 7077)), token);
+  EXPECT_EQ(must(read_daemon_token(daemon_token_path(state, 7077))), token);
+  EXPECT_NE(must(open_own_token(state, 7078)), token);
+  std::set<std::string> all;
+  for (std::uint16_t port = 1; port <= 200; ++port) all.insert(must(open_own_token(state, port)));
+  EXPECT_EQ(all.size(), 200u);
+  for (const std::string& one : all) EXPECT_EQ(one.size(), 64u);
+  struct stat status = {};
+  ASSERT_EQ(::stat(daemon_token_path(state, 7077).c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+  ASSERT_EQ(::stat(state.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0700u);
+}
+
+TEST(OwnToken, IsTheOnlyWayIn) {
+  const std::string token(64, 'a');
+  const Tokens tokens = Tokens::of_owner(token);
+  EXPECT_FALSE(tokens.is_open());
+  EXPECT_EQ(tokens.identify("Bearer " + token), (Identity{"local", Role::admin}));
+  EXPECT_EQ(tokens.identify("")->role, Role::anyone);
+  EXPECT_FALSE(tokens.identify("Bearer " + std::string(64, 'b')));
+}
+
+TEST(OwnToken, AFileThatOthersCanReadIsNotUsed) {
+  const TemporaryFolder folder;
+  must(open_own_token(folder.path(), 7077));
+  ASSERT_EQ(::chmod(daemon_token_path(folder.path(), 7077).c_str(), 0640), 0);
+  EXPECT_NE(message_of(open_own_token(folder.path(), 7077)).find("chmod 600"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,92 @@
+#include "daemon/live/live_events.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/store/fixtures.h"
+
+namespace hocket {
+namespace {
+
+using ::testing::ElementsAre;
+
+ConfigKey key_of(int world_size) {
+  return {fingerprint(sample_topology(world_size)), fingerprint(sample_workload())};
+}
+
+TEST(LiveEvents, ReportsOfAJobAreJoinedAndOthersKeepTheirOrder) {
+  LiveEvents events{StateLimits{}};
+  must(events.reported({.job = "a", .version = 1, .step = 5, .iteration_ns = {1, 2}}));
+  events.tick();
+  must(events.job_changed("a"));
+  must(events.key_changed(key_of(2)));
+  must(
+      events.reported({.job = "a", .version = 1, .step = 7, .iteration_ns = {3}, .explored = 0.5}));
+  for (int i = 0; i < 3; ++i) {
+    events.tick();
+    must(events.job_changed("a"));
+    must(events.key_changed(key_of(2)));
+  }
+  EXPECT_EQ(events.size(), 4u);
+  const auto report = std::get<JobReport>(events.take().value());
+  EXPECT_THAT(report.iteration_ns, ElementsAre(1, 2, 3));
+  EXPECT_EQ(report.step, 7);
+  EXPECT_EQ(report.explored, 0.5);
+  EXPECT_TRUE(std::holds_alternative<Tick>(events.take().value()));
+  EXPECT_EQ(std::get<JobChanged>(events.take().value()).id, "a");
+  EXPECT_EQ(std::get<KeyChanged>(events.take().value()).key, key_of(2));
+  EXPECT_FALSE(events.take());
+  must(events.job_changed("a"));
+  EXPECT_EQ(events.size(), 1u) << "one that was taken may come again";
+}
+
+TEST(LiveEvents, TimesBeforeAnOutcomeAreNotThoseOfItsConfiguration) {
+  JobReport report{.job = "a", .iteration_ns = {1, 2}, .outcomes = {{.trial = 1}}};
+  join(report, {.job = "a", .iteration_ns = {3}, .outcomes = {{.trial = 2}}, .ended = true}, 10);
+  EXPECT_THAT(report.iteration_ns, ElementsAre(3));
+  ASSERT_EQ(report.outcomes.size(), 2u);
+  EXPECT_EQ(report.outcomes[1].trial, 2);
+  join(report, {.job = "a", .iteration_ns = {4, 5, 6}}, 3);
+  EXPECT_THAT(report.iteration_ns, ElementsAre(4, 5, 6));
+  EXPECT_TRUE(report.ended);
+}
+
+TEST(LiveEvents, WhatDoesNotFitIsRefusedUntilThereIsRoom) {
+  LiveEvents events{StateLimits{
+      .jobs = 2, .pending_keys = 1, .pending_report_bytes = 100'000, .pending_iterations = 4}};
+  must(events.key_changed(key_of(2)));
+  must(events.key_changed(key_of(2)));
+  EXPECT_EQ(code_of(events.key_changed(key_of(4))), ErrorCode::unavailable);
+  must(events.job_changed("a"));
+  must(events.job_changed("b"));
+  EXPECT_EQ(code_of(events.job_changed("c")), ErrorCode::unavailable);
+  while (events.take()) continue;
+  must(events.key_changed(key_of(4)));
+  must(events.job_changed("c"));
+  while (events.take()) continue;
+
+  const JobReport large{.job = "a", .outcomes = {{.trial = 1, .candidate_ns = {1}}}};
+  int taken = 0;
+  while (events.reported(large)) ++taken;
+  EXPECT_GT(taken, 10);
+  EXPECT_LT(taken, 2'000);
+  JobReport other = large;
+  other.job = "b";
+  EXPECT_EQ(code_of(events.reported(other)), ErrorCode::unavailable);
+  EXPECT_EQ(events.size(), 1u);
+  EXPECT_EQ(std::get<JobReport>(events.take().value()).outcomes.size(),
+            static_cast<std::size_t>(taken));
+  must(events.reported(other));
+}
+
+TEST(LiveEvents, AJobThatOnlyTrainsNeverFillsTheQueue) {
+  LiveEvents events{StateLimits{.pending_report_bytes = 100'000, .pending_iterations = 4}};
+  for (int i = 0; i < 100'000; ++i) must(events.reported({.job = "a", .iteration_ns = {1, 2, 3}}));
+  EXPECT_EQ(events.size(), 1u);
+  EXPECT_EQ(std::get<JobReport>(events.take().value()).iteration_ns.size(), 4u);
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,36 @@
+#include "daemon/server/metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace hocket {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Metrics, StandTogetherByNameWithEscapedLabels) {
+  MetricsText metrics;
+  metrics.counter("a_total", "A's", {{"who", "x\"\\\n"}}, 1);
+  metrics.gauge("b", "B", {}, 2.5);
+  metrics.counter("a_total", "again", {{"who", "y"}}, 3);
+  EXPECT_EQ(metrics.text(),
+            "# HELP a_total A's\n# TYPE a_total counter\n"
+            "a_total{who=\"x\\\"\\\\\\n\"} 1\na_total{who=\"y\"} 3\n"
+            "# HELP b B\n# TYPE b gauge\nb 2.5\n");
+}
+
+TEST(Metrics, SayWhatTheServerCounts) {
+  ServerCounts counts;
+  counts.responses_by_class[4] = 7;
+  counts.open_streams = 3;
+  counts.sent_bytes = 12'345'678'901;
+  MetricsText metrics;
+  add_metrics(counts, metrics);
+  const std::string text = metrics.text();
+  EXPECT_THAT(text, HasSubstr("\nhocket_http_responses_total{class=\"4xx\"} 7\n"));
+  EXPECT_THAT(text, HasSubstr("\nhocket_http_open_streams 3\n"));
+  EXPECT_THAT(text, HasSubstr("\nhocket_http_sent_bytes_total 12345678901\n"));
+}
+
+}  // namespace
+}  // namespace hocket
