@@ -8,7 +8,7 @@
 #include <ostream>
 #include <span>
 
-#include "cli/inputs/command_line.h"
+#include "cli/base/command_line.h"
 #include "cli/verbs/program.h"
 #include "core/base/nearest_name.h"
 #include "core/base/printable_text.h"

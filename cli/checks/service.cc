@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cli/inputs/daemon_access.h"
+#include "cli/inputs/access/daemon_access.h"
 
 namespace hocket {
 namespace {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <ostream>
 
-#include "cli/inputs/store_access.h"
+#include "cli/inputs/access/store_access.h"
 #include "store/store_uri.h"
 #include "tuner/slurm/slurm_options.h"
 

@@ -8,8 +8,8 @@
 #include <ostream>
 
 #include "archive/studies/version_json.h"
-#include "cli/inputs/command_line.h"
-#include "cli/inputs/key_source.h"
+#include "cli/base/command_line.h"
+#include "cli/inputs/access/key_source.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"

@@ -6,8 +6,8 @@
 #include <ostream>
 
 #include "archive/studies/study_result.h"
-#include "cli/inputs/command_line.h"
-#include "cli/inputs/store_access.h"
+#include "cli/base/command_line.h"
+#include "cli/inputs/access/store_access.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/front_view.h"
 #include "cli/views/result_view.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <ostream>
 
-#include "cli/inputs/command_line.h"
+#include "cli/base/command_line.h"
 #include "cli/reference/completion.h"
 #include "cli/verbs/verb.h"
 #include "core/base/printable_text.h"

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "cli/inputs/command_line.h"
-#include "cli/inputs/daemon_access.h"
+#include "cli/base/command_line.h"
+#include "cli/inputs/access/daemon_access.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"

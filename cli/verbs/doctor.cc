@@ -9,12 +9,12 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "cli/base/command_line.h"
 #include "cli/checks/gpu_libraries.h"
 #include "cli/checks/installation.h"
 #include "cli/checks/service.h"
 #include "cli/files/own_files.h"
-#include "cli/inputs/command_line.h"
-#include "cli/inputs/store_access.h"
+#include "cli/inputs/access/store_access.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"

@@ -7,11 +7,11 @@
 #include <ostream>
 
 #include "archive/studies/promotion_choice.h"
-#include "cli/inputs/command_line.h"
-#include "cli/inputs/daemon_access.h"
-#include "cli/inputs/daemon_promotion.h"
-#include "cli/inputs/found_setting.h"
-#include "cli/inputs/store_access.h"
+#include "cli/base/command_line.h"
+#include "cli/inputs/access/daemon_access.h"
+#include "cli/inputs/access/store_access.h"
+#include "cli/inputs/promotion/daemon_promotion.h"
+#include "cli/inputs/promotion/found_setting.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/version_view.h"

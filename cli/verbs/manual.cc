@@ -7,7 +7,7 @@
 #include <ostream>
 
 #include "archive/profiles/export_profile.h"
-#include "cli/inputs/command_line.h"
+#include "cli/base/command_line.h"
 #include "cli/reference/manual_page.h"
 #include "cli/verbs/verb.h"
 

@@ -5,7 +5,7 @@
 #include <ostream>
 #include <thread>
 
-#include "cli/inputs/command_line.h"
+#include "cli/base/command_line.h"
 #include "cli/process/interrupt.h"
 #include "cli/verbs/verb.h"
 #include "client/link/environment.h"

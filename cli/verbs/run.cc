@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "cli/inputs/command_line.h"
+#include "cli/base/command_line.h"
 #include "cli/output/value_text.h"
 #include "cli/process/launcher.h"
 #include "cli/verbs/verb.h"

@@ -8,8 +8,8 @@
 #include <ostream>
 #include <vector>
 
-#include "cli/inputs/command_line.h"
-#include "cli/inputs/store_access.h"
+#include "cli/base/command_line.h"
+#include "cli/inputs/access/store_access.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/retention/retention_options.h"
 #include "cli/verbs/verb.h"

@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "cli/inputs/command_line.h"
+#include "cli/base/command_line.h"
 #include "cli/process/exec_command.h"
 #include "cli/process/torch_environment.h"
 #include "cli/verbs/verb.h"

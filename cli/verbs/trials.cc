@@ -8,8 +8,8 @@
 #include <ostream>
 #include <span>
 
-#include "cli/inputs/command_line.h"
-#include "cli/inputs/store_access.h"
+#include "cli/base/command_line.h"
+#include "cli/inputs/access/store_access.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/output_view.h"
 #include "cli/views/result_view.h"

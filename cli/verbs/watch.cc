@@ -9,8 +9,8 @@
 #include <ostream>
 #include <thread>
 
-#include "cli/inputs/command_line.h"
-#include "cli/inputs/daemon_access.h"
+#include "cli/base/command_line.h"
+#include "cli/inputs/access/daemon_access.h"
 #include "cli/output/value_text.h"
 #include "cli/process/interrupt.h"
 #include "cli/verbs/verb.h"

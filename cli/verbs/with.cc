@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "archive/studies/program_promotion.h"
-#include "cli/inputs/command_line.h"
-#include "cli/inputs/found_setting.h"
-#include "cli/inputs/store_access.h"
+#include "cli/base/command_line.h"
+#include "cli/inputs/access/store_access.h"
+#include "cli/inputs/promotion/found_setting.h"
 #include "cli/process/exec_command.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/setting_change.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "archive/profiles/prediction.h"
-#include "cli/inputs/knob_text.h"
+#include "cli/inputs/config/knob_text.h"
 #include "core/sim/offload/offload_choice.h"
 #include "core/step/step_description.h"
 

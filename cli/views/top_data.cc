@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "cli/inputs/daemon_access.h"
+#include "cli/inputs/access/daemon_access.h"
 #include "core/base/printable_text.h"
 
 namespace hocket {

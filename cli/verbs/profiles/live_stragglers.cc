@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "cli/inputs/command_line.h"
+#include "cli/base/command_line.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
 #include "core/base/printable_text.h"

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "cli/inputs/daemon_access.h"
+#include "cli/inputs/access/daemon_access.h"
 #include "cli/verbs/verb.h"
 
 namespace hocket {

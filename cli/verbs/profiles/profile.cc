@@ -12,9 +12,9 @@
 #include <ostream>
 
 #include "archive/studies/owner.h"
-#include "cli/inputs/command_line.h"
-#include "cli/inputs/daemon_access.h"
-#include "cli/inputs/store_access.h"
+#include "cli/base/command_line.h"
+#include "cli/inputs/access/daemon_access.h"
+#include "cli/inputs/access/store_access.h"
 #include "cli/output/value_text.h"
 #include "cli/process/interrupt.h"
 #include "cli/verbs/verb.h"

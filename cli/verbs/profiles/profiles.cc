@@ -6,8 +6,8 @@
 #include <ostream>
 
 #include "archive/studies/study_job.h"
-#include "cli/inputs/command_line.h"
-#include "cli/inputs/store_access.h"
+#include "cli/base/command_line.h"
+#include "cli/inputs/access/store_access.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/profiles/profile_verbs.h"
 #include "cli/verbs/verb.h"

@@ -10,7 +10,7 @@
 
 #include "archive/profiles/load_profile.h"
 #include "archive/profiles/report/straggler_report.h"
-#include "cli/inputs/command_line.h"
+#include "cli/base/command_line.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/profiles/live_stragglers.h"
 #include "cli/verbs/profiles/profile_verbs.h"

@@ -8,7 +8,7 @@
 
 #include "archive/profiles/export_profile.h"
 #include "archive/profiles/load_profile.h"
-#include "cli/inputs/command_line.h"
+#include "cli/base/command_line.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/profiles/profile_verbs.h"
 #include "cli/verbs/verb.h"

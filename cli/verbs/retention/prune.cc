@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "archive/studies/owner.h"
+#include "cli/base/command_line.h"
 #include "cli/files/own_files.h"
-#include "cli/inputs/command_line.h"
-#include "cli/inputs/store_access.h"
+#include "cli/inputs/access/store_access.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/retention/retention_options.h"

@@ -10,8 +10,8 @@
 
 #include "archive/studies/owner.h"
 #include "archive/studies/study_result.h"
-#include "cli/inputs/command_line.h"
-#include "cli/inputs/store_access.h"
+#include "cli/base/command_line.h"
+#include "cli/inputs/access/store_access.h"
 #include "cli/output/table.h"
 #include "cli/process/interrupt.h"
 #include "cli/verbs/studies/follow.h"

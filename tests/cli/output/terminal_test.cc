@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/inputs/daemon_access.h"
+#include "cli/inputs/access/daemon_access.h"
 #include "core/protocol/job_message.h"
 #include "tests/daemon/running_daemon.h"
 #include "tests/reserved_port.h"

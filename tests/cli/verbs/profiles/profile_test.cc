@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "cli/application.h"
-#include "cli/inputs/daemon_access.h"
+#include "cli/inputs/access/daemon_access.h"
 #include "core/protocol/job_message.h"
 #include "store/open.h"
 #include "tests/cli/answer.h"

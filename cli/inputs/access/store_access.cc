@@ -1,0 +1,44 @@
+#include "cli/inputs/access/store_access.h"
+
+#include <utility>
+
+#include "archive/studies/study_job.h"
+#include "store/open.h"
+
+namespace hocket {
+namespace {
+
+Result<std::unique_ptr<Store>> open(const std::string& option, bool read_only) {
+  const auto path = store_path(option);
+  HOCKET_TRY(path);
+  auto store = open_store(*path, {.read_only = read_only});
+  if (!store) return failure(as_bad_input(store.error()));
+  return store;
+}
+
+}  // namespace
+
+Result<std::string> store_path(const std::string& option) {
+  if (!option.empty()) return option;
+  return default_store_path();
+}
+
+Result<std::unique_ptr<Store>> open_for_reading(const std::string& option) {
+  auto store = open(option, true);
+  if (!store && store.error().code == ErrorCode::not_found) {
+    return failure(store.error().in("nothing is tuned yet"));
+  }
+  return store;
+}
+
+Result<std::unique_ptr<Store>> open_existing(const std::string& option) {
+  auto store = open_for_reading(option);
+  if (!store && store.error().code == ErrorCode::not_found) return store;
+  return open(option, false);
+}
+
+Result<std::unique_ptr<Store>> open_for_writing(const std::string& option) {
+  return open(option, false);
+}
+
+}  // namespace hocket

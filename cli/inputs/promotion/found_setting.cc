@@ -1,0 +1,221 @@
+#include "cli/inputs/promotion/found_setting.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "archive/studies/plain_job.h"
+#include "archive/studies/program_promotion.h"
+#include "cli/inputs/access/store_access.h"
+#include "cli/inputs/promotion/daemon_promotion.h"
+#include "cli/output/value_text.h"
+#include "cli/views/version_view.h"
+#include "client/link/environment.h"
+#include "core/base/nearest_name.h"
+#include "core/base/printable_text.h"
+#include "core/base/shell_text.h"
+#include "core/host/topology_probe.h"
+#include "store/origin.h"
+#include "tuner/study/study_definition.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::size_t kOriginLimitBytes = 400;
+
+bool has_all(const Promoted& promoted, const std::vector<std::string>& names) {
+  return std::ranges::all_of(
+      names, [&](const std::string& name) { return promoted.promotion.config.contains(name); });
+}
+
+/// Says for which other programs of the same name there is something, which may be this one before
+/// it was moved.
+Error nothing_for(Store& store, const std::string& program) {
+  std::string message = "nothing is promoted for " + program;
+  const std::string name = program.substr(program.rfind('/') + 1);
+  std::string others;
+  if (const auto all = current_promotions(store)) {
+    for (const Promoted& each : *all) {
+      if (each.workload.name != name) continue;
+      others += (others.empty() ? "" : ", ") + std::string("--workload ") +
+                each.workload.fingerprint.substr(0, 8) + " is " + program_of(each.workload) +
+                " on " + place_text(each.topology);
+    }
+  }
+  if (!others.empty()) message += "; there are others of this name: " + others;
+  return {ErrorCode::not_found, message};
+}
+
+/// Returns `none`, or an explanation if the version selected by `choice` was withdrawn or is
+/// staged.
+Error why_none(Store& store, const PromotionChoice& choice, const Topology& host,
+               const Error& none) {
+  const auto all = latest_promotions(store);
+  if (!all) return all.error();
+  const auto other = choose(*all, choice, host);
+  if (!other) return none;
+  const auto study = study_name(store, other->promotion);
+  if (!study) return study.error();
+  return {ErrorCode::not_found, "no version is released for " + other->workload.name + " on " +
+                                    place_text(other->topology) + ": " +
+                                    standing_text(other->promotion, *study)};
+}
+
+Result<Promoted> promotion_of_command(Store& store, const SettingSource& source,
+                                      const StartedCommand& command) {
+  if (!source.choice.workload.empty()) return released_promotion(store, source.choice);
+  const auto host = probe_topology();
+  HOCKET_TRY(host);
+  auto found = promotions_of_program(store, command.words, command.folder, *host);
+  HOCKET_TRY(found);
+  const auto names = placeholders_of(command.words);
+  std::ranges::stable_partition(*found, [&](const Promoted& each) { return has_all(each, names); });
+  PromotionChoice place = source.choice;
+  for (Promoted& each : *found) {
+    place.workload = each.workload.fingerprint;
+    if (!matching({each}, place, *host).empty()) return std::move(each);
+  }
+  return failure(nothing_for(store, program_of(command.words, command.folder)));
+}
+
+}  // namespace
+
+std::string origin_text(const Promoted& promoted, const std::string& study) {
+  const PromotionRow& version = promoted.promotion;
+  std::string text = made_text(version, study);
+  // Without pairs there is no gain: the default failed.
+  if (version.measured) {
+    const double gain = version.measured->gain;
+    text += gain > 0 ? ", " + percent_text(gain) + " better than the default"
+                     : std::string(", the default failed");
+  }
+  return text + ", for " + promoted.workload.name + " on " + place_text(promoted.topology);
+}
+
+Result<Promoted> released_promotion(Store& store, const PromotionChoice& choice) {
+  const auto current = current_promotions(store);
+  HOCKET_TRY(current);
+  const auto host = probe_topology();
+  HOCKET_TRY(host);
+  auto chosen = choose(*current, choice, *host);
+  if (!chosen) return failure(why_none(store, choice, *host, chosen.error()));
+  return chosen;
+}
+
+Result<FoundSetting> found_setting(Store& store, const Promoted& promoted) {
+  FoundSetting found;
+  std::optional<StudyDefinition> definition;
+  const auto name = study_name(store, promoted.promotion);
+  HOCKET_TRY(name);
+  if (promoted.promotion.study_id) {
+    const auto study = store.study(std::to_string(*promoted.promotion.study_id));
+    HOCKET_TRY(study);
+    // Without its definition every knob counts as tuned.
+    if (auto known = study_definition_from_json(study->definition)) definition = std::move(*known);
+    if (study->origin == StudyOrigin::tune) found.tuned_command = study->command;
+  }
+  auto setting =
+      promoted_setting(promoted.promotion.config, definition ? &definition->space : nullptr);
+  HOCKET_TRY(setting);
+  found.setting = std::move(*setting);
+  found.origin = origin_text(promoted, *name);
+  return found;
+}
+
+Result<FoundSetting> found_setting(const DaemonChoice& daemon, const PromotionChoice& choice) {
+  const auto version = ask_for_version(daemon, choice);
+  HOCKET_TRY(version);
+  const auto& [chosen, answer] = *version;
+  const auto setting = answer.find("setting");
+  if (setting == answer.end() || !setting->is_object() || setting->empty()) {
+    return failure(ErrorCode::not_found,
+                   "the daemon has no setting for " +
+                       printable(chosen.workload, kOriginLimitBytes) + ": " +
+                       printable(text_member(answer, "origin"), kOriginLimitBytes));
+  }
+  auto read = promoted_setting(*setting, nullptr);
+  HOCKET_TRY(read);
+  return FoundSetting{std::move(*read),
+                      {},
+                      printable(text_member(answer, "origin") + ", for " + chosen.workload +
+                                    " on " + chosen.topology,
+                                kOriginLimitBytes)};
+}
+
+Result<StartedCommand> started_here(std::vector<std::string> words) {
+  std::error_code error;
+  const auto folder = std::filesystem::current_path(error);
+  if (error) {
+    return failure(ErrorCode::unavailable,
+                   "the working directory cannot be read: " + error.message());
+  }
+  return StartedCommand{std::move(words), folder.string()};
+}
+
+Result<FoundSetting> setting_of_command(const SettingSource& source,
+                                        const StartedCommand& command) {
+  if (asks_daemon(source.daemon, source.store)) {
+    PromotionChoice choice = source.choice;
+    if (choice.workload.empty()) choice.workload = program_of(command.words, command.folder);
+    return found_setting(source.daemon, choice);
+  }
+  const auto store = open_for_reading(source.store);
+  HOCKET_TRY(store);
+  const auto promoted = promotion_of_command(**store, source, command);
+  HOCKET_TRY(promoted);
+  return found_setting(**store, *promoted);
+}
+
+Result<FilledCommand> filled_command(const std::vector<std::string>& words,
+                                     const FoundSetting& found) {
+  const Params& params = found.setting.params;
+  std::vector<std::string_view> known;
+  for (const auto& [name, value] : params) known.push_back(name);
+  FilledCommand filled;
+  const auto names = placeholders_of(words), tuned = placeholders_of(found.tuned_command);
+  for (const auto& name : names) {
+    if (params.contains(name)) continue;
+    const std::string missing = "the setting has no value for {" + name + "}";
+    if (const auto hint = did_you_mean(name, known); !hint.empty()) return invalid(missing + hint);
+    filled.notes.push_back(missing + ", which stays as it is");
+  }
+  for (const auto& [name, value] : params) {
+    if (std::ranges::count(names, name) > 0 || std::ranges::count(tuned, name) == 0) continue;
+    filled.notes.push_back("the command has no {" + name + "}, so it runs without that value " +
+                           "unless it reads the environment variable " + name +
+                           "; the study ran: " + shell_text(found.tuned_command));
+  }
+  auto call = call_with(words, found.setting);
+  HOCKET_TRY(call);
+  filled.call = std::move(*call);
+  return filled;
+}
+
+std::string workload_selector(const std::string& given) {
+  if (given.find('/') == std::string::npos) return given;
+  std::error_code error;
+  const auto path = std::filesystem::canonical(given, error);
+  return error ? given : path.string();
+}
+
+bool asks_daemon(const DaemonChoice& daemon, const std::string& store_option) {
+  if (!daemon.address.empty()) return true;
+  return store_option.empty() && !process_environment("HOCKET_DAEMON").value_or("").empty();
+}
+
+void add_setting_source_options(CLI::App& verb, SettingSource& source) {
+  verb.add_option("--topology", source.choice.topology,
+                  "start of the fingerprint (default: any with this host's hardware)");
+  verb.add_option("--world-size", source.world_size, "number of ranks")->check(CLI::PositiveNumber);
+  verb.add_option("--link", source.choice.link, "how ranks reach each other: tcp, 500mbit, …");
+  auto* store =
+      verb.add_option("--store", source.store, "the store: a file, or a URI of PostgreSQL");
+  verb.add_option("--daemon", source.daemon.address,
+                  "ask this daemon (default: $HOCKET_DAEMON, else the store)")
+      ->excludes(store);
+  add_plain_token_option(verb, source.daemon);
+}
+
+}  // namespace hocket

@@ -1,0 +1,74 @@
+#pragma once
+
+// The promoted setting of a job, for verbs that use or print it. One thread.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "archive/studies/promoted_setting.h"
+#include "archive/studies/promotion_choice.h"
+#include "cli/inputs/access/daemon_access.h"
+#include "core/base/result.h"
+
+namespace hocket {
+
+struct FoundSetting {
+  PromotedSetting setting;
+  std::vector<std::string> tuned_command;  ///< the one that the study ran; empty if not known
+  std::string origin;                      ///< for people
+};
+
+/// Returns a promoted version as text: the study it comes from or who made it, its gain, its job.
+std::string origin_text(const Promoted& promoted, const std::string& study);
+
+/// Returns the released version that `choice` selects; not_found says whether there is one that is
+/// staged or was withdrawn.
+Result<Promoted> released_promotion(Store& store, const PromotionChoice& choice);
+
+Result<FoundSetting> found_setting(Store& store, const Promoted& promoted);
+
+/// Asks the daemon for the setting that `choice` selects.
+Result<FoundSetting> found_setting(const DaemonChoice& daemon, const PromotionChoice& choice);
+
+/// Returns what a user writes for a workload with the path of a script made the whole one.
+std::string workload_selector(const std::string& given);
+
+/// Returns whether to ask a daemon. Command-line options take precedence over the environment.
+bool asks_daemon(const DaemonChoice& daemon, const std::string& store_option);
+
+struct SettingSource {
+  PromotionChoice choice;
+  int world_size = 0;  ///< 0: any
+  DaemonChoice daemon;
+  std::string store;
+};
+
+/// A command and the folder it is started in.
+struct StartedCommand {
+  std::vector<std::string> words;
+  std::string folder;
+};
+
+/// Returns `words` as started in the working directory.
+Result<StartedCommand> started_here(std::vector<std::string> words);
+
+/// Returns the setting of the workload of `source` or, if it names none, of the program that
+/// `command` starts, the one with the command's placeholders if there are several.
+Result<FoundSetting> setting_of_command(const SettingSource& source, const StartedCommand& command);
+
+/// A command with its setting, and what a user should know of it.
+struct FilledCommand {
+  CommandCall call;
+  std::vector<std::string> notes;
+};
+
+/// Returns `words` with the setting in the environment and in place of each {NAME}.
+/// invalid_argument for a {NAME} that looks like a misspelt one.
+Result<FilledCommand> filled_command(const std::vector<std::string>& words,
+                                     const FoundSetting& found);
+
+/// Declares --topology, --world-size, --link, --store, --daemon and --allow-plain-token.
+void add_setting_source_options(CLI::App& verb, SettingSource& source);
+
+}  // namespace hocket

@@ -1,0 +1,46 @@
+#pragma once
+
+// The space that a study searches, as `hocket tune` is told it, and how the default of each of its
+// parameters is known. May read a script (cli/inputs/space/script_defaults.h); one thread.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/result.h"
+#include "tuner/space/space.h"
+#include "tuner/study/default_source.h"
+
+namespace hocket {
+
+struct SpaceRequest {
+  /// Empty: the scheduler's knobs worth searching, with `communication` where there are servers.
+  std::vector<std::string> params;
+  std::vector<std::string> defaults;  ///< NAME=VALUE
+  std::vector<std::string> constraints;
+  std::vector<std::string> command;
+  /// Looks up the variable of a parameter's name; empty: the environment says nothing.
+  std::function<std::optional<std::string>(const char*)> environment = {};
+  bool has_servers = false;  ///< the job has parameter servers
+};
+
+/// Returns whether the job that `command` starts has parameter servers: `hocket run` starts some,
+/// or `addresses`, the value of HOCKET_SERVERS that the job inherits, names some.
+bool has_servers(const std::vector<std::string>& command,
+                 const std::optional<std::string>& addresses);
+
+struct TunedSpace {
+  Space space;
+  DefaultSources sources;
+};
+
+/// A default is, in this order: the one that is given, the value of the environment's variable, the
+/// one that the command's Python script gives to the option behind which the parameter is placed, a
+/// knob's own. What is left is assumed: the middle of the range. A default of the environment that
+/// lies outside the parameter's range is an error, since the user asked for it; one of the script
+/// is not taken, and `detail` of its source says so.
+Result<TunedSpace> tuned_space(const SpaceRequest& request, const Clock& clock);
+
+}  // namespace hocket

@@ -1,0 +1,108 @@
+#include "cli/inputs/space/tuned_space.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/step/schedule_config.h"
+#include "tests/temporary_folder.h"
+
+namespace hocket {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::optional<std::string> variables(const char* name) {
+  const std::map<std::string, std::string> values = {{"A", "11"}, {"B", "12"}, {"OUT", "1000"}};
+  const auto found = values.find(name);
+  return found == values.end() ? std::nullopt : std::optional(found->second);
+}
+
+Result<TunedSpace> space_of(SpaceRequest request) {
+  const SteadyClock clock;
+  return tuned_space(request, clock);
+}
+
+TEST(TunedSpace, TheWayOfSumsIsSearchedOnlyWhereThereAreServers) {
+  const auto searches = [](std::vector<std::string> command,
+                           const std::optional<std::string>& addresses) {
+    SpaceRequest request{.params = {}, .defaults = {}, .constraints = {}, .command = command};
+    request.has_servers = has_servers(command, addresses);
+    return space_of(request).value().space.defaults().contains("communication");
+  };
+  using Words = std::vector<std::string>;
+  EXPECT_TRUE(searches({"build/bin/hocket", "run", "--ranks", "2", "--servers", "1", "--", "job"},
+                       std::nullopt));
+  EXPECT_TRUE(searches({"hocket", "run", "--servers=2", "--ranks=2", "--", "job"}, std::nullopt));
+  EXPECT_TRUE(searches({"mpirun", "-n", "2", "job"}, "10.0.0.5:7100"));
+  for (const Words& command :
+       {Words{"hocket", "run", "--ranks", "2", "--", "job"},
+        Words{"hocket", "run", "--servers", "0", "--", "job"},
+        Words{"hocket", "run", "--ranks", "2", "--", "job", "--servers", "2"},
+        Words{"run", "--servers", "2"}, Words{"job", "--servers", "2"}, Words{}})
+    EXPECT_FALSE(searches(command, "")) << testing::PrintToString(command);
+}
+
+TEST(TunedSpace, TakesEachDefaultFromWhereItIsKnown) {
+  const TemporaryFolder folder;
+  const std::string script = folder.write("train.py",
+                                          "p.add_argument('--a', default=21)\n"
+                                          "p.add_argument('--b', default=22)\n"
+                                          "p.add_argument('--c', default=23)\n"
+                                          "p.add_argument('--far', default=1000)\n");
+  const auto tuned = space_of({.params = {"A=int:1..64", "B=int:1..64", "C=int:1..64",
+                                          "FAR=int:1..64", "D=choice:x,y", "streams"},
+                               .defaults = {"A=31"},
+                               .constraints = {},
+                               .command = {"python3", script, "--a", "{A}", "--b={B}", "--c", "{C}",
+                                           "--far", "{FAR}", "{D}"},
+                               .environment = variables});
+  ASSERT_TRUE(tuned) << tuned.error().message;
+  const Params defaults = tuned->space.defaults();
+  EXPECT_EQ(defaults.at("A"), ParameterValue(std::int64_t{31}));
+  EXPECT_EQ(defaults.at("B"), ParameterValue(std::int64_t{12}));
+  EXPECT_EQ(defaults.at("C"), ParameterValue(std::int64_t{23}));
+  EXPECT_EQ(defaults.at("FAR"), ParameterValue(std::int64_t{32}));
+  EXPECT_EQ(
+      tuned->sources,
+      (DefaultSources{{"A", {DefaultOrigin::given}},
+                      {"B", {DefaultOrigin::environment}},
+                      {"C", {DefaultOrigin::script, "train.py"}},
+                      {"D", {DefaultOrigin::assumed}},
+                      {"FAR", {DefaultOrigin::assumed, "train.py has 1000, which is not searched"}},
+                      {"streams", {DefaultOrigin::scheduler}}}));
+}
+
+TEST(TunedSpace, AKnobKeepsItsDefaultWithinARangeOfOnesOwn) {
+  const auto tuned =
+      space_of({.params = {"partition_bytes=int:1M..64M:log", "streams=int:2..8", "credit_bytes"},
+                .defaults = {},
+                .constraints = {},
+                .command = {"job"}});
+  ASSERT_TRUE(tuned) << tuned.error().message;
+  const Params defaults = tuned->space.defaults();
+  EXPECT_EQ(defaults.at("partition_bytes"), ParameterValue(ScheduleConfig{}.partition_bytes));
+  EXPECT_EQ(defaults.at("credit_bytes"), ParameterValue(ScheduleConfig{}.credit_bytes));
+  // A range without the default has its middle, of which it is said that nobody gave it.
+  EXPECT_EQ(defaults.at("streams"), ParameterValue(std::int64_t{5}));
+  EXPECT_EQ(tuned->sources, (DefaultSources{{"partition_bytes", {DefaultOrigin::scheduler}},
+                                            {"credit_bytes", {DefaultOrigin::scheduler}},
+                                            {"streams", {DefaultOrigin::assumed}}}));
+}
+
+TEST(TunedSpace, TheEnvironmentIsAskedOnlyWhereItShall) {
+  const auto tuned =
+      space_of({.params = {"A=int:1..64"}, .defaults = {}, .constraints = {}, .command = {"job"}});
+  EXPECT_EQ(tuned->sources.at("A").origin, DefaultOrigin::assumed);
+  SpaceRequest outside{.params = {"OUT=int:1..64"},
+                       .defaults = {},
+                       .constraints = {},
+                       .command = {"job"},
+                       .environment = variables};
+  EXPECT_THAT(space_of(outside).error().message,
+              HasSubstr("--default-from-env: default of OUT: expected an integer from 1 to 64"));
+  outside.defaults = {"OUT=3"};
+  EXPECT_TRUE(space_of(outside));
+}
+
+}  // namespace
+}  // namespace hocket
