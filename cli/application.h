@@ -10,7 +10,7 @@ namespace hocket {
 
 /// Runs the verb given by `arguments`, which exclude the program's name. Writes results to `out`,
 /// progress and errors to `err`. `err_columns`: width of the terminal if `err` is one, otherwise 0.
-/// Returns the exit status (cli/verbs/verb.h).
+/// Returns the exit status (cli/base/context.h).
 int run_hocket(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err,
                int err_columns);
 

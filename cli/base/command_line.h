@@ -1,15 +1,22 @@
 #pragma once
 
-// Splitting and quoting of command lines. Pure functions; thread-safe.
+// Command lines of the program, which may have a command to run behind "--". Pure functions;
+// thread-safe.
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
 
 namespace hocket {
+
+/// Verbs that run the command behind "--".
+inline constexpr std::array<std::string_view, 5> kVerbsWithCommand{"fetch", "run", "torch", "tune",
+                                                                   "with"};
 
 struct CommandLine {
   std::vector<std::string> own;                     ///< hocket's arguments

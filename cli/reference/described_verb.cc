@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "cli/verbs/program.h"
+#include "cli/base/command_line.h"
 #include "core/step/knob.h"
 
 namespace hocket {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "archive/studies/open_study.h"
-#include "cli/verbs/verb.h"
+#include "cli/base/context.h"
 #include "core/base/result.h"
 #include "store/store.h"
 #include "tuner/slurm/slurm.h"

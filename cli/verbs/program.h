@@ -2,17 +2,15 @@
 
 // The whole command line of `hocket`: its verbs, their options and what follows "--". One thread.
 
-#include <array>
 #include <memory>
-#include <string_view>
 
-#include "cli/verbs/verb.h"
+#include "cli/base/context.h"
+
+namespace CLI {
+class App;
+}
 
 namespace hocket {
-
-/// Verbs that run the command behind "--".
-inline constexpr std::array<std::string_view, 5> kVerbsWithCommand{"fetch", "run", "torch", "tune",
-                                                                   "with"};
 
 /// Declares the program with all its verbs. Parsing a command line sets `action`, which must
 /// outlive the program, and which may use the program.

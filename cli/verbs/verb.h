@@ -3,38 +3,13 @@
 // Declarations shared by the program's verbs. Each verb is one file with one function, which
 // declares the verb's options and, if the verb was chosen, sets the action to perform. One thread.
 
-#include <functional>
-#include <iosfwd>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "core/base/result.h"
+#include "cli/base/context.h"
 
 namespace CLI {
 class App;
 }
 
 namespace hocket {
-
-enum ExitStatus : int {
-  kDone = 0,
-  kFailed = 1,        ///< any other error
-  kBadInput = 2,      ///< invalid arguments, command, or store
-  kDefaultStays = 3,  ///< `tune` ended and promoted nothing
-  kInterrupted = 130,
-};
-
-struct Context {
-  std::ostream& out;    ///< results
-  std::ostream& err;    ///< progress and the origin of results
-  int err_columns = 0;  ///< width of the terminal if `err` is one, otherwise 0
-  std::optional<std::vector<std::string>> command;  ///< arguments after the first "--"
-};
-
-/// Performs the verb and returns the exit status. An error is printed, and its code determines the
-/// exit status.
-using Action = std::function<Result<int>(Context&)>;
 
 void add_run(CLI::App& program, Action& action);
 void add_param_server(CLI::App& program, Action& action);

@@ -8,6 +8,7 @@
 
 #include "archive/studies/program_promotion.h"
 #include "cli/base/command_line.h"
+#include "cli/inputs/access/key_source.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/inputs/promotion/found_setting.h"
 #include "cli/process/exec_command.h"

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cli/verbs/verb.h"
+#include "cli/base/context.h"
 #include "tests/cli/answer.h"
 #include "tests/temporary_folder.h"
 

@@ -28,6 +28,11 @@ void add_plain_token_option(CLI::App& verb, DaemonChoice& options) {
                 "send the token over http to another host (default: $HOCKET_ALLOW_PLAIN_TOKEN)");
 }
 
+bool asks_daemon(const DaemonChoice& daemon, const std::string& store_option) {
+  if (!daemon.address.empty()) return true;
+  return store_option.empty() && !process_environment("HOCKET_DAEMON").value_or("").empty();
+}
+
 Result<DaemonAccess> daemon_access(const DaemonChoice& options) {
   const auto environment = [&](const char* name) -> std::optional<std::string> {
     if (std::string_view(name) == "HOCKET_ALLOW_PLAIN_TOKEN" && options.allow_plain_token)

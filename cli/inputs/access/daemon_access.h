@@ -27,6 +27,9 @@ inline constexpr const char* kDefaultDaemon = "http://127.0.0.1:7077";
 void add_daemon_option(CLI::App& verb, DaemonChoice& options);
 void add_plain_token_option(CLI::App& verb, DaemonChoice& options);
 
+/// Returns whether to ask a daemon. Command-line options take precedence over the environment.
+bool asks_daemon(const DaemonChoice& daemon, const std::string& store_option);
+
 /// Returns the daemon selected by the options and the environment. Sends nothing.
 Result<DaemonAccess> daemon_access(const DaemonChoice& options);
 

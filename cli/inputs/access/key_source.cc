@@ -2,12 +2,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <utility>
 
+#include "archive/studies/promotion_choice.h"
 #include "cli/inputs/access/store_access.h"
-#include "cli/inputs/promotion/found_setting.h"
 #include "client/link/environment.h"
 #include "core/protocol/config_key.h"
 #include "store/store_uri.h"
@@ -47,6 +48,13 @@ Result<KeySource> open_key_source(const KeySourceChoice& choice, bool for_writin
   err << "no daemon at " << kDefaultDaemon << "; using the store " << shown_store(*path)
       << std::endl;
   return open_store_source("", for_writing);
+}
+
+std::string workload_selector(const std::string& given) {
+  if (given.find('/') == std::string::npos) return given;
+  std::error_code error;
+  const auto path = std::filesystem::canonical(given, error);
+  return error ? given : path.string();
 }
 
 Result<std::string> find_key(KeySource& source, const std::string& given) {

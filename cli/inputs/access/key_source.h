@@ -34,6 +34,9 @@ void add_key_source_options(CLI::App& verb, KeySourceChoice& choice);
 Result<KeySource> open_key_source(const KeySourceChoice& choice, bool for_writing,
                                   std::ostream& err);
 
+/// Returns what a user writes for a workload with the path of a script made the whole one.
+std::string workload_selector(const std::string& given);
+
 /// Returns the key that find_key() (cli/inputs/access/daemon_access.h) selects, in the store as
 /// well.
 Result<std::string> find_key(KeySource& source, const std::string& given);

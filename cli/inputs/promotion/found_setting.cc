@@ -12,7 +12,6 @@
 #include "cli/inputs/promotion/daemon_promotion.h"
 #include "cli/output/value_text.h"
 #include "cli/views/version_view.h"
-#include "client/link/environment.h"
 #include "core/base/nearest_name.h"
 #include "core/base/printable_text.h"
 #include "core/base/shell_text.h"
@@ -191,18 +190,6 @@ Result<FilledCommand> filled_command(const std::vector<std::string>& words,
   HOCKET_TRY(call);
   filled.call = std::move(*call);
   return filled;
-}
-
-std::string workload_selector(const std::string& given) {
-  if (given.find('/') == std::string::npos) return given;
-  std::error_code error;
-  const auto path = std::filesystem::canonical(given, error);
-  return error ? given : path.string();
-}
-
-bool asks_daemon(const DaemonChoice& daemon, const std::string& store_option) {
-  if (!daemon.address.empty()) return true;
-  return store_option.empty() && !process_environment("HOCKET_DAEMON").value_or("").empty();
 }
 
 void add_setting_source_options(CLI::App& verb, SettingSource& source) {

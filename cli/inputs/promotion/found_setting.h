@@ -31,12 +31,6 @@ Result<FoundSetting> found_setting(Store& store, const Promoted& promoted);
 /// Asks the daemon for the setting that `choice` selects.
 Result<FoundSetting> found_setting(const DaemonChoice& daemon, const PromotionChoice& choice);
 
-/// Returns what a user writes for a workload with the path of a script made the whole one.
-std::string workload_selector(const std::string& given);
-
-/// Returns whether to ask a daemon. Command-line options take precedence over the environment.
-bool asks_daemon(const DaemonChoice& daemon, const std::string& store_option);
-
 struct SettingSource {
   PromotionChoice choice;
   int world_size = 0;  ///< 0: any

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "cli/inputs/access/profile_source.h"
 #include "cli/output/value_text.h"
-#include "cli/verbs/profiles/profile_verbs.h"
 
 namespace hocket {
 

@@ -5,8 +5,8 @@
 
 #include <string>
 
+#include "cli/base/context.h"
 #include "cli/inputs/access/daemon_access.h"
-#include "cli/verbs/verb.h"
 
 namespace hocket {
 

@@ -12,6 +12,7 @@
 #include "archive/profiles/load_profile.h"
 #include "archive/profiles/prune.h"
 #include "cli/base/command_line.h"
+#include "cli/inputs/access/profile_source.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/profiles/profile_verbs.h"

@@ -9,6 +9,7 @@
 #include "archive/profiles/import/import_profile.h"
 #include "archive/profiles/report/trace_report.h"
 #include "cli/base/command_line.h"
+#include "cli/inputs/access/profile_source.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/output/reading_progress.h"
 #include "cli/output/value_text.h"

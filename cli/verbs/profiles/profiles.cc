@@ -7,13 +7,11 @@
 
 #include "archive/studies/study_job.h"
 #include "cli/base/command_line.h"
-#include "cli/inputs/access/store_access.h"
+#include "cli/inputs/access/profile_source.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/profiles/profile_verbs.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/profile_view.h"
-#include "core/base/nearest_name.h"
-#include "store/open.h"
 
 namespace hocket {
 namespace {
@@ -107,14 +105,6 @@ Result<int> keep_profile(const ProfilesOptions& options, Context& context) {
   return kDone;
 }
 
-Result<std::vector<std::string>> profile_names(Store& store) {
-  const auto rows = store.profiles();
-  HOCKET_TRY(rows);
-  std::vector<std::string> names;
-  for (const ProfileRow& row : *rows) names.push_back(row.name);
-  return names;
-}
-
 /// Adds a verb with the options common to all of them.
 CLI::App* add_one(CLI::App& profiles, Action& action, const char* name, const char* help,
                   Result<int> (*perform)(const ProfilesOptions&, Context&),
@@ -129,45 +119,6 @@ CLI::App* add_one(CLI::App& profiles, Action& action, const char* name, const ch
 }
 
 }  // namespace
-
-Result<std::unique_ptr<Store>> open_profiles(const std::string& store_option, bool to_change) {
-  const auto path = store_path(store_option);
-  HOCKET_TRY(path);
-  // Opened read-only first, because opening a missing store for changes would create it.
-  auto store = open_store(*path, {.read_only = true});
-  if (!store && store.error().code == ErrorCode::not_found) {
-    return failure(store.error().in("nothing is profiled yet"));
-  }
-  if (store && to_change) store = open_store(*path);
-  if (!store) return failure(as_bad_input(store.error()));
-  return store;
-}
-
-Result<ProfileRow> find_named_profile(Store& store, const std::string& name) {
-  auto row = store.profile(name);
-  if (row || row.error().code != ErrorCode::not_found) return row;
-  const auto names = profile_names(store);
-  HOCKET_TRY(names);
-  return failure(
-      ErrorCode::not_found,
-      row.error().message + (names->empty() ? ""
-                                            : "; the nearest is \"" +
-                                                  std::string(nearest_name(name, *names)) + "\""));
-}
-
-Result<ProfileRow> find_profile(Store& store, const std::string& name) {
-  auto row = find_named_profile(store, name);
-  if (row || row.error().code != ErrorCode::not_found || name.empty()) return row;
-  auto names = profile_names(store);
-  HOCKET_TRY(names);
-  std::erase_if(*names, [&](const std::string& other) { return !other.starts_with(name); });
-  if (names->empty()) return row;
-  if (names->size() == 1) return store.profile(names->front());
-  std::string all;
-  for (const std::string& other : *names) all += (all.empty() ? "" : ", ") + other;
-  return failure(ErrorCode::invalid_argument,
-                 "several profiles begin with \"" + name + "\": " + all);
-}
 
 void add_profiles(CLI::App& program, Action& action) {
   auto* verb = program.add_subcommand("profiles", "list, compare, export and remove profiles");

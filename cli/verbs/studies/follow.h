@@ -7,7 +7,7 @@
 #include <string>
 
 #include "archive/studies/owner.h"
-#include "cli/verbs/verb.h"
+#include "cli/base/context.h"
 #include "core/base/result.h"
 #include "store/store.h"
 

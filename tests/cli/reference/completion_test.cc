@@ -12,7 +12,7 @@
 #include <ostream>
 #include <set>
 
-#include "cli/verbs/verb.h"
+#include "cli/base/context.h"
 #include "tests/cli/answer.h"
 #include "tests/cli/reference/shell_output.h"
 #include "tests/temporary_folder.h"

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "cli/base/command_line.h"
 #include "cli/verbs/program.h"
 #include "core/step/knob.h"
 

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "cli/base/context.h"
 #include "cli/files/own_file.h"
-#include "cli/verbs/verb.h"
 #include "core/base/json.h"
 #include "core/files/scratch_folder.h"
 #include "core/protocol/daemon_token.h"

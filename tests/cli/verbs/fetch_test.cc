@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "cli/application.h"
-#include "cli/verbs/verb.h"
+#include "cli/base/context.h"
 #include "core/host/topology_probe.h"
 #include "core/protocol/config_key.h"
 #include "core/protocol/workload.h"

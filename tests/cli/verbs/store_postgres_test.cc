@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "cli/verbs/verb.h"
+#include "cli/base/context.h"
 #include "store/open.h"
 #include "tests/archive/profiles/profiled_job.h"
 #include "tests/cli/answer.h"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/verbs/verb.h"
+#include "cli/base/context.h"
 #include "store/open.h"
 #include "tests/cli/answer.h"
 #include "tests/scoped_environment.h"

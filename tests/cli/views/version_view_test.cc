@@ -9,7 +9,7 @@
 #include "archive/studies/open_study.h"
 #include "archive/studies/study_result.h"
 #include "cli/application.h"
-#include "cli/verbs/verb.h"
+#include "cli/base/context.h"
 #include "cli/views/result_view.h"
 #include "core/host/topology_probe.h"
 #include "store/open.h"

@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "cli/application.h"
-#include "cli/verbs/verb.h"
+#include "cli/base/context.h"
 #include "core/base/json.h"
 #include "tests/archive/profiles/profiled_job.h"
 #include "tests/cli/answer.h"

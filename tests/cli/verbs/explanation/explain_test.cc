@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "cli/application.h"
-#include "cli/verbs/verb.h"
+#include "cli/base/context.h"
 #include "core/base/json.h"
 #include "store/open.h"
 #include "tests/archive/studies/kept_study.h"

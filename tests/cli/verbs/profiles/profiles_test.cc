@@ -9,8 +9,8 @@
 #include <sstream>
 
 #include "cli/application.h"
+#include "cli/base/context.h"
 #include "cli/output/columns.h"
-#include "cli/verbs/verb.h"
 #include "core/step/step_description.h"
 #include "profiler/formats/chrome_import.h"
 #include "tests/archive/profiles/profiled_job.h"

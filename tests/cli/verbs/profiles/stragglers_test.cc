@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/verbs/verb.h"
+#include "cli/base/context.h"
 #include "tests/archive/profiles/profiled_job.h"
 #include "tests/cli/answer.h"
 

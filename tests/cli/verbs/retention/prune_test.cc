@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "archive/studies/owner.h"
-#include "cli/verbs/verb.h"
+#include "cli/base/context.h"
 #include "store/open.h"
 #include "tests/cli/answer.h"
 #include "tests/scoped_environment.h"

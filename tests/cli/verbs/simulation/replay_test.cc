@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "cli/application.h"
-#include "cli/verbs/verb.h"
+#include "cli/base/context.h"
 #include "cli/views/result_view.h"
 #include "core/sim/simulator.h"
 #include "core/step/step_description.h"

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "cli/application.h"
-#include "cli/verbs/verb.h"
+#include "cli/base/context.h"
 #include "core/base/json.h"
 #include "core/tape/tape.h"
 #include "tests/cli/answer.h"

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "cli/application.h"
-#include "cli/verbs/verb.h"
+#include "cli/base/context.h"
 #include "tests/cli/answer.h"
 #include "tests/core/tape/tape_fixtures.h"
 #include "tests/mutate.h"

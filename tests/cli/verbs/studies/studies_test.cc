@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "archive/studies/owner.h"
-#include "cli/verbs/verb.h"
+#include "cli/base/context.h"
 #include "core/host/topology_probe.h"
 #include "store/open.h"
 #include "tests/cli/answer.h"

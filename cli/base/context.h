@@ -1,0 +1,34 @@
+#pragma once
+
+// Where a verb writes, and the status with which it ends the program. One thread.
+
+#include <functional>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace hocket {
+
+enum ExitStatus : int {
+  kDone = 0,
+  kFailed = 1,        ///< any other error
+  kBadInput = 2,      ///< invalid arguments, command, or store
+  kDefaultStays = 3,  ///< `tune` ended and promoted nothing
+  kInterrupted = 130,
+};
+
+struct Context {
+  std::ostream& out;    ///< results
+  std::ostream& err;    ///< progress and the origin of results
+  int err_columns = 0;  ///< width of the terminal if `err` is one, otherwise 0
+  std::optional<std::vector<std::string>> command;  ///< arguments after the first "--"
+};
+
+/// Performs a verb and returns the exit status. An error is printed, and its code determines the
+/// exit status.
+using Action = std::function<Result<int>(Context&)>;
+
+}  // namespace hocket
