@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "archive/studies/promotion_choice.h"
+#include "archive/promotions/promotion_choice.h"
 #include "cli/base/command_line.h"
 #include "cli/inputs/access/daemon_access.h"
 #include "cli/inputs/access/key_source.h"

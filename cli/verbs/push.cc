@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "archive/promotions/rollback.h"
 #include "archive/studies/owner.h"
-#include "archive/studies/rollback.h"
 #include "archive/studies/study_job.h"
 #include "cli/base/command_line.h"
 #include "cli/inputs/access/daemon_access.h"

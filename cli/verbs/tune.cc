@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "archive/promotions/promoted_setting.h"
+#include "archive/promotions/promotion_choice.h"
 #include "archive/studies/donor_source.h"
 #include "archive/studies/open_study.h"
 #include "archive/studies/plain_job.h"
-#include "archive/studies/promoted_setting.h"
-#include "archive/studies/promotion_choice.h"
 #include "archive/studies/study_job.h"
 #include "archive/studies/study_result.h"
 #include "cli/base/command_line.h"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "archive/studies/version_json.h"
+#include "archive/promotions/version_json.h"
 #include "cli/base/command_line.h"
 #include "cli/inputs/access/key_source.h"
 #include "cli/output/table.h"

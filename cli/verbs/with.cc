@@ -6,7 +6,7 @@
 #include <ostream>
 #include <utility>
 
-#include "archive/studies/program_promotion.h"
+#include "archive/promotions/program_promotion.h"
 #include "cli/base/command_line.h"
 #include "cli/inputs/access/key_source.h"
 #include "cli/inputs/access/store_access.h"

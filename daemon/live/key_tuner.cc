@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "archive/promotions/neighbour.h"
 #include "archive/studies/donor_source.h"
-#include "archive/studies/neighbour.h"
 #include "archive/studies/told_trial.h"
 #include "core/base/statistics.h"
 #include "daemon/live/job_fit.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "archive/studies/promotion_choice.h"
+#include "archive/promotions/promotion_choice.h"
 #include "cli/inputs/access/daemon_access.h"
 #include "core/base/result.h"
 #include "core/protocol/config_key.h"

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "archive/promotions/program_promotion.h"
 #include "archive/studies/plain_job.h"
-#include "archive/studies/program_promotion.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/inputs/promotion/daemon_promotion.h"
 #include "cli/output/value_text.h"

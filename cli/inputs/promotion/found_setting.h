@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "archive/studies/promoted_setting.h"
-#include "archive/studies/promotion_choice.h"
+#include "archive/promotions/promoted_setting.h"
+#include "archive/promotions/promotion_choice.h"
 #include "cli/inputs/access/daemon_access.h"
 #include "core/base/result.h"
 

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "archive/studies/neighbour.h"
-#include "archive/studies/promotion_choice.h"
-#include "archive/studies/rollback.h"
-#include "archive/studies/version_json.h"
+#include "archive/promotions/neighbour.h"
+#include "archive/promotions/promotion_choice.h"
+#include "archive/promotions/rollback.h"
+#include "archive/promotions/version_json.h"
 #include "core/base/json_reader.h"
 #include "daemon/api/handlers/call.h"
 #include "daemon/api/handlers/key_jobs.h"

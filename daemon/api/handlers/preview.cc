@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "archive/studies/rollback.h"
+#include "archive/promotions/rollback.h"
 #include "core/base/json_reader.h"
 #include "core/step/hidden_knob.h"
 #include "daemon/api/handlers/call.h"

@@ -10,8 +10,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "archive/promotions/rollback.h"
 #include "archive/studies/plain_job.h"
-#include "archive/studies/rollback.h"
 #include "cli/application.h"
 #include "core/host/topology_probe.h"
 #include "store/open.h"

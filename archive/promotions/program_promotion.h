@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "archive/studies/promotion_choice.h"
+#include "archive/promotions/promotion_choice.h"
 #include "core/base/result.h"
 
 namespace hocket {

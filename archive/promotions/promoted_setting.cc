@@ -1,4 +1,4 @@
-#include "archive/studies/promoted_setting.h"
+#include "archive/promotions/promoted_setting.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

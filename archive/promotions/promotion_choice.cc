@@ -1,11 +1,11 @@
-#include "archive/studies/promotion_choice.h"
+#include "archive/promotions/promotion_choice.h"
 
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "archive/studies/rollback.h"
+#include "archive/promotions/rollback.h"
 #include "core/base/shell_text.h"
 
 namespace hocket {

@@ -1,4 +1,4 @@
-#include "archive/studies/program_promotion.h"
+#include "archive/promotions/program_promotion.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "archive/promotions/rollback.h"
 #include "archive/studies/plain_job.h"
-#include "archive/studies/rollback.h"
 #include "tuner/study/study_definition.h"
 
 namespace hocket {

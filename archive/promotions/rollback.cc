@@ -1,4 +1,4 @@
-#include "archive/studies/rollback.h"
+#include "archive/promotions/rollback.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "archive/studies/version_json.h"
+#include "archive/promotions/version_json.h"
 
 #include <nlohmann/json.hpp>
 

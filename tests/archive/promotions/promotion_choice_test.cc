@@ -1,11 +1,11 @@
-#include "archive/studies/promotion_choice.h"
+#include "archive/promotions/promotion_choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "archive/studies/rollback.h"
+#include "archive/promotions/rollback.h"
 #include "store/open.h"
 
 namespace hocket {

@@ -1,10 +1,10 @@
-#include "archive/studies/program_promotion.h"
+#include "archive/promotions/program_promotion.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "archive/promotions/rollback.h"
 #include "archive/studies/plain_job.h"
-#include "archive/studies/rollback.h"
 #include "store/open.h"
 #include "tuner/space/parameter_syntax.h"
 

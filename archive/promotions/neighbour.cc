@@ -1,4 +1,4 @@
-#include "archive/studies/neighbour.h"
+#include "archive/promotions/neighbour.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
