@@ -11,7 +11,7 @@
 #include "cli/base/command_line.h"
 #include "cli/verbs/program.h"
 #include "core/base/nearest_name.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

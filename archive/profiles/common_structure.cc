@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "core/base/percent_text.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

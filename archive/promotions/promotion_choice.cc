@@ -6,7 +6,7 @@
 #include <set>
 
 #include "archive/promotions/rollback.h"
-#include "core/base/shell_text.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

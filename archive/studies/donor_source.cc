@@ -9,7 +9,7 @@
 #include "archive/studies/open_study.h"
 #include "archive/studies/plain_job.h"
 #include "archive/studies/study_job.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "tuner/search/transfer.h"
 
 namespace hocket {

@@ -8,7 +8,7 @@
 #include "archive/studies/study_job.h"
 #include "archive/studies/study_result.h"
 #include "archive/studies/told_trial.h"
-#include "core/base/shell_text.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

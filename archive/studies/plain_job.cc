@@ -12,8 +12,7 @@
 #include <variant>
 
 #include "core/base/fingerprint.h"
-#include "core/base/printable_text.h"
-#include "core/base/shell_text.h"
+#include "core/base/text.h"
 #include "tuner/command/command_program.h"
 
 namespace hocket {

@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "core/base/shell_text.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "core/protocol/promotion_rule.h"
 
 namespace hocket {

@@ -4,7 +4,7 @@
 #include <ostream>
 
 #include "cli/output/value_text.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

@@ -1,5 +1,5 @@
 #include "cli/reference/completion.h"
-#include "core/base/shell_text.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

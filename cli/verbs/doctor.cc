@@ -18,7 +18,7 @@
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "store/open.h"
 
 namespace hocket {

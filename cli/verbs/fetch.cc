@@ -17,8 +17,7 @@
 #include "cli/verbs/verb.h"
 #include "cli/views/version_view.h"
 #include "core/base/json_reader.h"
-#include "core/base/printable_text.h"
-#include "core/base/shell_text.h"
+#include "core/base/text.h"
 #include "store/origin.h"
 
 namespace hocket {

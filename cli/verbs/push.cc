@@ -18,7 +18,7 @@
 #include "cli/views/setting_change.h"
 #include "core/base/json.h"
 #include "core/base/json_reader.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "core/protocol/config_key.h"
 #include "core/step/hidden_knob.h"
 #include "core/step/schedule_config.h"

@@ -18,7 +18,7 @@
 #include "cli/verbs/verb.h"
 #include "cli/views/top_data.h"
 #include "cli/views/top_view.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "store/open.h"
 #include "tuner/trial/cancel.h"
 

@@ -11,7 +11,7 @@
 #include "cli/process/exec_command.h"
 #include "cli/process/torch_environment.h"
 #include "cli/verbs/verb.h"
-#include "core/base/percent_text.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

@@ -13,7 +13,7 @@
 #include "cli/verbs/verb.h"
 #include "cli/views/output_view.h"
 #include "cli/views/result_view.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

@@ -28,7 +28,7 @@
 #include "cli/views/result_view.h"
 #include "cli/views/version_view.h"
 #include "client/link/environment.h"
-#include "core/base/shell_text.h"
+#include "core/base/text.h"
 #include "core/host/rank_environment.h"
 #include "core/host/topology_probe.h"
 #include "store/store_uri.h"

@@ -12,7 +12,7 @@
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/setting_change.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "core/protocol/config_key.h"
 
 namespace hocket {

@@ -16,7 +16,7 @@
 #include "cli/verbs/verb.h"
 #include "client/link/event_stream_parser.h"
 #include "core/base/json.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "core/protocol/job_message.h"
 #include "store/open.h"
 #include "tuner/space/params.h"

@@ -14,7 +14,7 @@
 #include "cli/process/exec_command.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/setting_change.h"
-#include "core/base/shell_text.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

@@ -22,7 +22,7 @@
 #include "cli/views/result_view.h"
 #include "client/link/daemon_access.h"
 #include "client/link/environment.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "store/open.h"
 #include "store/store_uri.h"
 #include "tuner/slurm/allocation.h"

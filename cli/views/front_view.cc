@@ -5,8 +5,7 @@
 #include <ostream>
 
 #include "cli/output/table.h"
-#include "core/base/printable_text.h"
-#include "core/base/shell_text.h"
+#include "core/base/text.h"
 #include "tuner/trial/command_runner.h"
 
 namespace hocket {

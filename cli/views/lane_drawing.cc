@@ -10,7 +10,7 @@
 
 #include "cli/output/columns.h"
 #include "core/base/check.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "profiler/formats/category.h"
 #include "profiler/formats/lane_tracks.h"
 #include "tuner/trial/objective_unit.h"

@@ -5,8 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/printable_text.h"
-#include "core/base/trimmed_text.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

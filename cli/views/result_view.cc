@@ -9,7 +9,7 @@
 
 #include "archive/studies/study_job.h"
 #include "cli/output/table.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "tuner/study/study_definition.h"
 #include "tuner/table/csv.h"
 #include "tuner/table/recorded_table.h"

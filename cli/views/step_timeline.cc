@@ -11,7 +11,7 @@
 
 #include "cli/output/columns.h"
 #include "core/base/check.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "profiler/formats/lane_tracks.h"
 #include "profiler/metrics/iteration_windows.h"
 #include "tuner/explain/svg.h"

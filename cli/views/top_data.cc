@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "cli/inputs/access/daemon_access.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
-#include "core/base/printable_text.h"
 #include "core/base/statistics.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

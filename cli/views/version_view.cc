@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/output/value_text.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "store/origin.h"
 
 namespace hocket {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string_view>
 
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "core/base/percent_text.h"
 #include "core/base/statistics.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

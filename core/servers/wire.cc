@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 
 namespace hocket::server_wire {
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "core/base/intervals.h"
-#include "core/base/percent_text.h"
 #include "core/base/statistics.h"
+#include "core/base/text.h"
 #include "core/sim/collective_cost.h"
 #include "profiler/calibration/contention.h"
 #include "profiler/calibration/link_shares.h"

@@ -7,8 +7,8 @@
 #include <tuple>
 #include <utility>
 
-#include "core/base/percent_text.h"
 #include "core/base/statistics.h"
+#include "core/base/text.h"
 #include "profiler/calibration/step_alignment.h"
 #include "profiler/calibration/step_structure.h"
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "core/trace/paired_collectives.h"
 #include "core/trace/trace_builder.h"
 #include "profiler/formats/lane_tracks.h"

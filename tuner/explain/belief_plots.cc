@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "core/base/percent_text.h"
+#include "core/base/text.h"
 #include "tuner/explain/axis_scale.h"
 #include "tuner/explain/plot_parts.h"
 #include "tuner/explain/svg.h"

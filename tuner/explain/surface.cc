@@ -4,7 +4,7 @@
 
 #include "core/base/check.h"
 #include "core/base/nearest_name.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "tuner/explain/fitted_model.h"
 
 namespace hocket {

@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "core/base/check.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/base/percent_text.h"
 #include "core/base/statistics.h"
+#include "core/base/text.h"
 #include "tuner/search/transfer.h"
 #include "tuner/surrogate/gaussian_surrogate.h"
 #include "tuner/surrogate/step_mixture.h"

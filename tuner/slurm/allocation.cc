@@ -4,7 +4,7 @@
 #include <charconv>
 #include <vector>
 
-#include "core/base/trimmed_text.h"
+#include "core/base/text.h"
 #include "tuner/trial/cancel.h"
 #include "tuner/trial/process.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "tuner/slurm/allocation.h"
 #include "tuner/slurm/task_log.h"
 

@@ -8,9 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/base/printable_text.h"
-#include "core/base/shell_text.h"
-#include "core/base/trimmed_text.h"
+#include "core/base/text.h"
 #include "tuner/slurm/slurm_options.h"
 #include "tuner/slurm/task_list.h"
 #include "tuner/trial/cancel.h"

@@ -6,8 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/base/printable_text.h"
-#include "core/base/trimmed_text.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

@@ -6,8 +6,7 @@
 #include <cmath>
 #include <optional>
 
-#include "core/base/printable_text.h"
-#include "core/base/trimmed_text.h"
+#include "core/base/text.h"
 #include "tuner/space/size_text.h"
 
 namespace hocket {

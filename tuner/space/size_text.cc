@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

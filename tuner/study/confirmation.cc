@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
-#include "core/base/percent_text.h"
 #include "core/base/statistics.h"
+#include "core/base/text.h"
 
 namespace hocket {
 

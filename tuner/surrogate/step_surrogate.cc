@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/base/percent_text.h"
+#include "core/base/text.h"
 #include "tuner/surrogate/matern_kernel.h"
 
 namespace hocket {

@@ -1,6 +1,6 @@
 #include "tuner/table/csv.h"
 
-#include "core/base/trimmed_text.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

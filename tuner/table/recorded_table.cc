@@ -8,7 +8,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "tuner/space/parameter_syntax.h"
 #include "tuner/table/csv.h"
 

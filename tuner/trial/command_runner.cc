@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/base/json.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "tuner/space/schedule_space.h"
 #include "tuner/trial/early_end.h"
 #include "tuner/trial/objective_unit.h"

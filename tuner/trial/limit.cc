@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "tuner/space/params.h"
 #include "tuner/trial/objective_unit.h"
 

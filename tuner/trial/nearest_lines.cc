@@ -4,8 +4,7 @@
 #include <cctype>
 #include <set>
 
-#include "core/base/printable_text.h"
-#include "core/base/trimmed_text.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

@@ -7,9 +7,8 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/base/printable_text.h"
 #include "core/base/statistics.h"
-#include "core/base/trimmed_text.h"
+#include "core/base/text.h"
 #include "tuner/trial/line_matcher.h"
 #include "tuner/trial/nearest_lines.h"
 

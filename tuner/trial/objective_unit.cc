@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "tuner/space/size_text.h"
 
 namespace hocket {

@@ -12,7 +12,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "core/files/scratch_folder.h"
 
 namespace hocket {

@@ -6,8 +6,8 @@
 
 #include "archive/profiles/rank_ranges.h"
 #include "archive/profiles/report/trace_report.h"
-#include "core/base/percent_text.h"
 #include "core/base/statistics.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "tuner/explain/belief_plots.h"
 #include "tuner/explain/surface.h"
 #include "tuner/explain/svg_plot.h"

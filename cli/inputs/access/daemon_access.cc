@@ -5,7 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "core/protocol/config_key.h"
 
 namespace hocket {

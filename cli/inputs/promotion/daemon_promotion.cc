@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "cli/inputs/access/daemon_access.h"
-#include "core/base/printable_text.h"
-#include "core/base/shell_text.h"
+#include "core/base/text.h"
 #include "core/host/topology_probe.h"
 
 namespace hocket {

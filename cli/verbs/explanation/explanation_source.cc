@@ -5,7 +5,7 @@
 
 #include "cli/inputs/access/store_access.h"
 #include "core/base/json.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

@@ -15,7 +15,7 @@
 #include "cli/output/value_text.h"
 #include "cli/verbs/explanation/explanation_source.h"
 #include "cli/verbs/verb.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

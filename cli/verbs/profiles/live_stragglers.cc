@@ -7,7 +7,7 @@
 #include "cli/base/command_line.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

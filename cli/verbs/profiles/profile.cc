@@ -18,7 +18,7 @@
 #include "cli/output/value_text.h"
 #include "cli/process/interrupt.h"
 #include "cli/verbs/verb.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "core/protocol/job_message.h"
 #include "tuner/trial/cancel.h"
 

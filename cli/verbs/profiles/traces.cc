@@ -15,7 +15,7 @@
 #include "cli/views/lane_drawing.h"
 #include "cli/views/profile_view.h"
 #include "cli/views/step_timeline.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {

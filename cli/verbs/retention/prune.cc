@@ -17,7 +17,7 @@
 #include "cli/output/value_text.h"
 #include "cli/verbs/retention/retention_options.h"
 #include "cli/verbs/verb.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "daemon/retention/retention.h"
 #include "store/open.h"
 

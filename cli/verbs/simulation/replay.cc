@@ -12,7 +12,7 @@
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
 #include "core/base/json.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "tuner/search/search.h"
 #include "tuner/search/transfer.h"
 #include "tuner/table/recorded_table.h"

@@ -13,7 +13,7 @@
 #include "cli/verbs/verb.h"
 #include "cli/views/tape_times.h"
 #include "core/base/json.h"
-#include "core/base/printable_text.h"
+#include "core/base/text.h"
 #include "core/sim/tape_replay.h"
 #include "core/tape/tape.h"
 

@@ -18,8 +18,7 @@
 #include "cli/verbs/verb.h"
 #include "cli/views/result_view.h"
 #include "client/link/environment.h"
-#include "core/base/printable_text.h"
-#include "core/base/shell_text.h"
+#include "core/base/text.h"
 #include "store/store_uri.h"
 #include "tuner/trial/cancel.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "client/link/environment.h"
-#include "core/base/percent_text.h"
+#include "core/base/text.h"
 #include "examples/gpt2/job/offload_options.h"
 #include "examples/gpt2/job/profiling.h"
 

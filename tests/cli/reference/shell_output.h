@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/shell_text.h"
+#include "core/base/text.h"
 
 namespace hocket {
 

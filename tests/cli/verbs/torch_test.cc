@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string>
 
-#include "core/base/shell_text.h"
+#include "core/base/text.h"
 #include "tests/temporary_folder.h"
 
 namespace hocket {

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "core/base/percent_text.h"
+#include "core/base/text.h"
 #include "tuner/search/model_scale.h"
 #include "tuner/search/optimizer.h"
 #include "tuner/space/sobol_sequence.h"

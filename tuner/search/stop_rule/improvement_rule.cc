@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/base/percent_text.h"
+#include "core/base/text.h"
 #include "tuner/search/stop_rule.h"
 
 namespace hocket {

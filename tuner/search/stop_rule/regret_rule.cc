@@ -1,4 +1,4 @@
-#include "core/base/percent_text.h"
+#include "core/base/text.h"
 #include "tuner/search/stop_rule.h"
 
 namespace hocket {

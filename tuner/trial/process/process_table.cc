@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-#include "core/base/trimmed_text.h"
+#include "core/base/text.h"
 #include "tuner/trial/process/descriptor.h"
 
 namespace hocket {

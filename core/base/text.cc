@@ -1,0 +1,96 @@
+#include "core/base/text.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <deque>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+namespace hocket {
+
+std::string percent(double share) {
+  const double value = 100 * share;
+  char text[400];  // long enough for the largest double
+  std::snprintf(text, sizeof text, std::abs(value) < 0.995 && value != 0 ? "%.2g %%" : "%.1f %%",
+                value);
+  return text;
+}
+
+Result<double> parse_percent(std::string_view text, double most) {
+  double value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
+  if (rest.starts_with(' ')) rest.remove_prefix(1);
+  if (error == std::errc() && value >= 0 && value <= most && (rest == "%" || rest.empty())) {
+    return value / 100;
+  }
+  char limit[32];
+  std::snprintf(limit, sizeof limit, "%g", most);
+  return failure(ErrorCode::invalid_argument, "expected a percentage from 0% to " +
+                                                  std::string(limit) + "%, like 3%, found \"" +
+                                                  std::string(text) + "\"");
+}
+
+std::string printable(std::string_view text, std::size_t limit_bytes, bool keep_end) {
+  if (text.size() > limit_bytes) {
+    text = text.substr(keep_end ? text.size() - limit_bytes : 0, limit_bytes);
+  }
+  std::string result(text);
+  for (char& c : result) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  // The JSON library replaces invalid UTF-8.
+  const auto replace = nlohmann::json::error_handler_t::replace;
+  return nlohmann::json::parse(nlohmann::json(result).dump(-1, ' ', false, replace))
+      .get<std::string>();
+}
+
+std::string last_lines(std::string_view text, std::size_t lines, std::size_t limit_bytes) {
+  std::deque<std::string_view> kept;
+  while (!text.empty() && kept.size() < lines) {
+    const auto end = text.find_last_not_of("\r\n");
+    if (end == std::string_view::npos) break;
+    text = text.substr(0, end + 1);
+    const auto start = text.find_last_of("\r\n");
+    const auto begin = start == std::string_view::npos ? 0 : start + 1;
+    kept.push_front(text.substr(begin));
+    text = text.substr(0, begin);
+  }
+  std::string joined;
+  for (const auto line : kept) {
+    if (!joined.empty()) joined += " | ";
+    joined += line;
+  }
+  return printable(joined, limit_bytes, true);
+}
+
+std::string shell_quoted(const std::string& argument) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,@%+=";
+  if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string::npos) return argument;
+  std::string quoted = "'";
+  for (const char c : argument) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "'";
+}
+
+std::string shell_text(std::span<const std::string> arguments) {
+  std::string text;
+  for (const auto& argument : arguments) text += (text.empty() ? "" : " ") + shell_quoted(argument);
+  return text;
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const auto begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+}  // namespace hocket

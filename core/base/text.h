@@ -1,0 +1,38 @@
+#pragma once
+
+// Text for people and shells: percentages, text of other programs made printable, quoted command
+// lines, trimmed white space. Pure functions; thread-safe.
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+
+namespace hocket {
+
+/// Returns "12.3 %" for 0.1234, "0.12 %" for 0.00123.
+std::string percent(double share);
+
+/// Returns 0.03, 0.005, 0.03 for "3%", "0.5 %", "3". invalid_argument for anything else, and
+/// outside 0 to `most` percent.
+Result<double> parse_percent(std::string_view text, double most = 100);
+
+/// Returns at most `limit_bytes` of `text` (the last ones if `keep_end`) as valid UTF-8: control
+/// characters become spaces, invalid bytes become replacement characters.
+std::string printable(std::string_view text, std::size_t limit_bytes, bool keep_end = false);
+
+/// Returns the last `lines` non-empty lines of `text`, printable, joined by " | ".
+std::string last_lines(std::string_view text, std::size_t lines, std::size_t limit_bytes);
+
+/// Returns `argument` quoted so that a POSIX shell reads it back unchanged.
+std::string shell_quoted(const std::string& argument);
+
+/// Returns the quoted arguments, separated by spaces.
+std::string shell_text(std::span<const std::string> arguments);
+
+/// Returns `text` without surrounding blanks and line ends.
+std::string_view trimmed(std::string_view text);
+
+}  // namespace hocket
