@@ -78,11 +78,6 @@ struct SchedulerOptions {
   OffloadMemory* memory = nullptr;
 };
 
-/// Returns the options of the plan of rank `rank`, with a static order or without, in a job with
-/// `servers` parameter servers; for a tape's header.
-PlanOptions plan_options(const ScheduleConfig& config, bool has_static_order, int rank,
-                         int servers = 0);
-
 class Scheduler final {
  public:
   /// Starts `executor`. `config` must be valid and equal on all ranks; one that wants parameter
