@@ -93,16 +93,21 @@ std::string describe(const TapeRecord& record, const TapeReader& tape) {
 nlohmann::json to_json(const TapeHeader& header) {
   nlohmann::json document{{"format", kTapeFormat},
                           {"version", kTapeVersion},
-                          {"partition_bytes", header.plan.partition_bytes},
-                          {"credit_bytes", header.plan.credit_bytes},
-                          {"order", to_string(header.plan.order)},
                           {"rank", header.rank},
                           {"ranks", header.ranks},
                           {"virtual_time", header.virtual_time},
                           {"name", header.name}};
-  if (header.plan.servers > 0) {
-    document["servers"] = header.plan.servers;
-    document["pull_credit_bytes"] = header.plan.pull_credit_bytes;
+  document.update(to_json(header.plan));
+  return document;
+}
+
+nlohmann::json to_json(const PlanOptions& options) {
+  nlohmann::json document{{"partition_bytes", options.partition_bytes},
+                          {"credit_bytes", options.credit_bytes},
+                          {"order", to_string(options.order)}};
+  if (options.servers > 0) {
+    document["servers"] = options.servers;
+    document["pull_credit_bytes"] = options.pull_credit_bytes;
   }
   return document;
 }

@@ -36,6 +36,9 @@ struct TapeHeader {
 
 /// Returns `{"format":"hocket-tape","version":4,"partition_bytes":…,…}`.
 nlohmann::json to_json(const TapeHeader& header);
+/// Returns `{"partition_bytes":…,"credit_bytes":…,"order":"fifo"}`, with what servers need where
+/// there are some.
+nlohmann::json to_json(const PlanOptions& options);
 /// Parses a header. invalid_argument names the field and the allowed range.
 Result<TapeHeader> tape_header_from_json(const nlohmann::json& document);
 

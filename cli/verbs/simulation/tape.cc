@@ -82,13 +82,7 @@ nlohmann::json record_json(const TapeRecord& record, const TapeReader& tape) {
       object["collectives"] = record.collectives;
       return object;
     case TapeKind::configured:
-      object["partition_bytes"] = record.plan.partition_bytes;
-      object["credit_bytes"] = record.plan.credit_bytes;
-      object["order"] = to_string(record.plan.order);
-      if (record.plan.servers > 0) {
-        object["servers"] = record.plan.servers;
-        object["pull_credit_bytes"] = record.plan.pull_credit_bytes;
-      }
+      object.update(to_json(record.plan));
       return object;
     case TapeKind::submitted:
       object.update(task_json(record.tasks.front()));
