@@ -55,8 +55,7 @@ Result<std::vector<std::string>> read_knobs(const hocket_client_options& options
   std::vector<std::string> names;
   for (const char* const name : std::span(options.knobs, options.knob_count)) {
     if (name == nullptr) return failure(missing("a knob has no name"));
-    if (std::ranges::count(schedule_knobs(), std::string_view(name), &Knob::name) == 0)
-      return failure(missing(unknown_knob(name).message));
+    if (find_schedule_knob(name) == nullptr) return failure(missing(unknown_knob(name).message));
     names.emplace_back(name);
   }
   return names;

@@ -1,7 +1,6 @@
 #include "capi/hocket_schedule.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstring>
 #include <functional>
@@ -76,16 +75,25 @@ Result<T> known_part(const std::string& function, const T* given) {
   return known;
 }
 
+/// Returns for example "partition_bytes, credit_bytes and order".
+std::string effective_knobs() {
+  std::string text, last;
+  for (const Knob& knob : schedule_knobs()) {
+    if (!knob.is_for_tensors) continue;
+    if (!last.empty()) text += (text.empty() ? "" : ", ") + last;
+    last = knob.name;
+  }
+  return text + " and " + last;
+}
+
 /// Says of each knob that is not the default's and has no effect on a schedule of tensors that it
 /// has none. Knobs of the program's own are not looked at.
 void note_ineffective(const ScheduleConfig& config, std::vector<std::string>& warnings) {
-  constexpr std::array<std::string_view, 4> kEffective{"partition_bytes", "credit_bytes",
-                                                       "comm_channels", "order"};
   for (const std::string& name : changed_knobs({}, config)) {
-    if (is_job_knob(name) || std::ranges::count(kEffective, name) > 0) continue;
-    warnings.push_back("field \"" + name +
-                       "\" has no effect on a schedule of tensors; partition_bytes, credit_bytes, "
-                       "comm_channels and order have");
+    const Knob* const knob = find_schedule_knob(name);
+    if (is_job_knob(name) || (knob != nullptr && knob->is_for_tensors)) continue;
+    warnings.push_back("field \"" + name + "\" has no effect on a schedule of tensors; " +
+                       effective_knobs() + " have");
   }
 }
 
@@ -109,9 +117,8 @@ Result<std::vector<std::uint32_t>> order_of(const ScheduleConfig& config, const 
   if (!step) return failure(step.error().in("step_json"));
   // The schedule cuts tensors alone; what else a configuration does to a step it does not do.
   ScheduleConfig own;
-  own.partition_bytes = config.partition_bytes;
-  own.credit_bytes = config.credit_bytes;
-  own.comm_channels = config.comm_channels;
+  for (const Knob& knob : schedule_knobs())
+    if (knob.is_for_tensors) knob.member.set(own, knob.value_in(config));
   return static_order(*step, own);
 }
 

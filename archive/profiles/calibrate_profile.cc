@@ -11,7 +11,7 @@ namespace hocket {
 namespace {
 
 const Knob& knob(std::string_view name) {
-  return *std::ranges::find(schedule_knobs(), name, &Knob::name);
+  return *find_schedule_knob(name);
 }
 
 std::int64_t within(std::string_view name, std::int64_t value) {

@@ -33,7 +33,7 @@ std::string config_text(const ScheduleConfig& config) {
   };
   for (const Knob& knob : schedule_knobs()) {
     const std::string name(knob.name);
-    if (knob.searched || std::ranges::count(changed, name) > 0) add(name);
+    if (knob.is_searched() || std::ranges::count(changed, name) > 0) add(name);
   }
   for (const std::string& name : changed) {
     if (name.starts_with("regions.")) add(name);

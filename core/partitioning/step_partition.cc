@@ -8,6 +8,7 @@
 #include "core/partitioning/region_rules.h"
 #include "core/partitioning/task_pieces.h"
 #include "core/partitioning/workload_cuts.h"
+#include "core/step/knob.h"
 
 namespace hocket {
 namespace {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/step/knob.h"
 #include "core/step/schedule_config.h"
 
 namespace hocket {
@@ -104,8 +105,9 @@ Result<PlacedDescription> place_description(const StepDescription& step,
   if (is_partitioned(config)) {
     return failure(ErrorCode::invalid_argument,
                    "a step that is placed on a device of limited memory is not partitioned; leave "
-                   "out bucket_bytes, primitive, group_ranks, launch, compute_parts, "
-                   "compute_order, micro_batches_kept and regions, or the limit of the memory");
+                   "out " +
+                       names_text(KnobEffect::partitioning) +
+                       " and regions, or the limit of the memory");
   }
   auto placed = place_step(step_to_place(step), {.device_memory_bytes = step.device_memory_bytes,
                                                  .offload_k = config.offload_k,

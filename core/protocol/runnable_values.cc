@@ -18,8 +18,8 @@ constexpr std::size_t kMaxValues = 64;
 /// Returns a knob of the job's own with every value that such a knob may have; its words are not
 /// known here.
 const Knob& any_own_knob() {
-  static const Knob& knob = *new Knob{
-      .name = "job", .meaning = "", .low = -kMaxJobInteger, .high = kMaxJobInteger, .choices = {}};
+  static const Knob& knob =
+      *new Knob{.name = "job", .meaning = "", .low = -kMaxJobInteger, .high = kMaxJobInteger};
   return knob;
 }
 

@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "core/collective/collective_parts.h"
+#include "core/step/knob.h"
 
 namespace hocket {
+
 Schedule schedule_of(const ScheduleConfig& config, std::vector<std::uint32_t> static_order,
                      int rank, int ranks, int servers) {
   const bool is_served = servers > 0 && config.communication == Communication::parameter_server;
@@ -30,10 +32,9 @@ Result<void> check_servers(const ScheduleConfig& config, int servers, bool is_pl
         "set communication=all_reduce");
   }
   if (is_partitioned(config)) {
-    return refused(
-        "servers do not sum the gradients of a partitioned step; leave bucket_bytes, primitive, "
-        "group_ranks, launch, compute_parts, compute_order, micro_batches_kept and regions at "
-        "their defaults, or set communication=all_reduce");
+    return refused("servers do not sum the gradients of a partitioned step; leave " +
+                   names_text(KnobEffect::partitioning) +
+                   " and regions at their defaults, or set communication=all_reduce");
   }
   if (is_placed)
     return refused(

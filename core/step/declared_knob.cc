@@ -94,8 +94,7 @@ Knob as_knob(const DeclaredKnob& declared) {
             .high = declared.high,
             .tune_low = declared.low,
             .tune_high = declared.high,
-            .log = declared.log,
-            .choices = {}};
+            .log = declared.log};
   knob.choices.assign(declared.choices.begin(), declared.choices.end());
   return knob;
 }

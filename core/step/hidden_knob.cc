@@ -24,7 +24,9 @@ struct Setting {
   std::int64_t value = 0;
 
   std::string text() const {
-    return name + "=" + (name.ends_with("_bytes") ? size_text(value) : std::to_string(value));
+    const Knob* const knob = find_knob(name);
+    return name + "=" +
+           (knob != nullptr && knob->is_size() ? size_text(value) : std::to_string(value));
   }
 };
 
@@ -84,14 +86,16 @@ class HiddenKnobs {
                       "order=static"});
   }
 
-  void check_pulls(const ScheduleConfig& config) {
-    if (config.pull_credit_bytes == 0 || config.communication == Communication::parameter_server)
-      return;
-    found_.push_back({"pull_credit_bytes", "communication",
-                      "communication=all_reduce decides, not " +
-                          Setting{"pull_credit_bytes", config.pull_credit_bytes}.text() +
-                          ": only sums over parameter servers are pulled; for these, set "
-                          "communication=parameter_server"});
+  void check_servers(const ScheduleConfig& config) {
+    if (config.communication == Communication::parameter_server) return;
+    for (const Knob& knob : schedule_knobs()) {
+      if (knob.effect != KnobEffect::servers || knob.has_default(config)) continue;
+      const Setting setting{std::string(knob.name), knob.value_in(config)};
+      found_.push_back({setting.name, "communication",
+                        "communication=all_reduce decides, not " + setting.text() +
+                            ": it has an effect on sums over parameter servers alone; for these, "
+                            "set communication=parameter_server"});
+    }
   }
 
   std::vector<HiddenKnob> take() { return std::move(found_); }
@@ -147,7 +151,7 @@ std::vector<HiddenKnob> hidden_knobs(const ScheduleConfig& config, const StepSiz
   }
   hidden.check_parts();
   hidden.check_issue(config);
-  hidden.check_pulls(config);
+  hidden.check_servers(config);
   return hidden.take();
 }
 

@@ -79,9 +79,7 @@ Result<KnobValue> read_knob(const json& document, std::string_view name) {
     HOCKET_TRY(overrides);
     const json* const value = *overrides == nullptr ? nullptr : find(**overrides, field);
     if (value != nullptr) return typed(*knob, name, *value);
-    const auto& knobs = schedule_knobs();
-    if (std::ranges::find(knobs, knob->name, &Knob::name) == knobs.end())
-      return KnobValue{knob->low};
+    if (find_schedule_knob(field) == nullptr) return KnobValue{knob->low};
   }
   const json* const value = find(document, field);
   if (value != nullptr) return typed(*find_knob(field), field, *value);

@@ -1,10 +1,9 @@
 #include "core/step/schedule_config.h"
 
-#include <algorithm>
-#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "core/base/json.h"
@@ -24,155 +23,69 @@ constexpr const char* kJob = "job";
 constexpr std::size_t kMaxJobValues = 64;
 constexpr const char* kDimension = "dimension";
 
-// Single list of the knobs and their fields. A visitor has integer() and choice(), called with a
-// knob's name and its field.
-template <class Visitor, class Config>
-void visit_knobs(Visitor& visitor, Config& config) {
-  visitor.integer("partition_bytes", config.partition_bytes);
-  visitor.integer("credit_bytes", config.credit_bytes);
-  visitor.integer("streams", config.streams);
-  visitor.integer("comm_channels", config.comm_channels);
-  visitor.choice("order", config.order);
-  visitor.choice("communication", config.communication);
-  visitor.integer("pull_credit_bytes", config.pull_credit_bytes);
-  visitor.integer("bucket_bytes", config.bucket_bytes);
-  visitor.choice("primitive", config.primitive);
-  visitor.integer("group_ranks", config.group_ranks);
-  visitor.choice("launch", config.launch);
-  visitor.integer("compute_parts", config.compute_parts);
-  visitor.choice("compute_order", config.compute_order);
-  visitor.integer("micro_batches_kept", config.micro_batches_kept);
-  visitor.integer("offload_k", config.offload_k);
-  visitor.integer("prefetch_layers", config.prefetch_layers);
-  visitor.choice("step_issue", config.step_issue);
+std::span<const Knob> knobs_of(const ScheduleConfig&) {
+  return schedule_knobs();
+}
+std::span<const Knob> knobs_of(const RegionOverrides&) {
+  return region_knobs();
 }
 
-template <class Visitor, class Region>
-void visit_region(Visitor& visitor, Region& region) {
-  visitor.integer("partition_bytes", region.partition_bytes);
-  visitor.integer("bucket_bytes", region.bucket_bytes);
-  visitor.integer("streams", region.streams);
-  visitor.integer("priority", region.priority);
-  visitor.choice("primitive", region.primitive);
-  visitor.integer("group_ranks", region.group_ranks);
-  visitor.choice("launch", region.launch);
-  visitor.integer("compute_parts", region.compute_parts);
+const KnobMember<ScheduleConfig>& member_of(const Knob& knob, const ScheduleConfig&) {
+  return knob.member;
+}
+const KnobMember<RegionOverrides>& member_of(const Knob& knob, const RegionOverrides&) {
+  return knob.region_member;
 }
 
-const Knob& named(std::span<const Knob> knobs, std::string_view name) {
-  return *std::ranges::find(knobs, name, &Knob::name);
+std::int64_t read_number(const Knob& knob, const JsonValue& found) {
+  if (!knob.is_choice()) return found.integer(knob.low, knob.high);
+  const auto index =
+      found.json().is_string() ? knob.index_of(found.text()) : std::optional<std::int64_t>();
+  return index ? *index : static_cast<std::int64_t>(found.word(knob.choices));
 }
 
-template <class T>
-struct Optional {
-  using Value = T;
-  static constexpr bool is = false;
-};
-template <class T>
-struct Optional<std::optional<T>> {
-  using Value = T;
-  static constexpr bool is = true;
-};
-template <class T>
-using ValueOf = typename Optional<std::remove_const_t<T>>::Value;
+json number_to_json(const Knob& knob, std::int64_t number) {
+  if (knob.is_choice()) return knob.choices.at(static_cast<std::size_t>(number));
+  return number;
+}
 
 /// Reads the knobs present in an object.
-class KnobReader {
- public:
-  KnobReader(JsonReader& fields, std::span<const Knob> knobs) : fields_(fields), knobs_(knobs) {}
-
-  template <class T>
-  void integer(const char* name, T& target) {
-    const Knob& knob = named(knobs_, name);
+template <class Owner>
+void read_members(JsonReader& fields, Owner& owner) {
+  for (const Knob& knob : knobs_of(owner)) {
     const auto read = [&](const JsonValue& found) {
-      target = static_cast<ValueOf<T>>(found.integer(knob.low, knob.high));
+      member_of(knob, owner).set(owner, read_number(knob, found));
     };
-    fields_.value(name, read, kOptional);
+    fields.value(knob.name, read, kOptional);
   }
-  template <class T>
-  void choice(const char* name, T& target) {
-    const Knob& knob = named(knobs_, name);
-    const auto read = [&](const JsonValue& found) {
-      target = static_cast<ValueOf<T>>(index_of(found, knob));
-    };
-    fields_.value(name, read, kOptional);
-  }
+}
 
- private:
-  static std::size_t index_of(const JsonValue& found, const Knob& knob) {
-    const auto other = std::ranges::find_if(
-        knob.other_spellings, [&](const Knob::Spelling& each) { return found.is(each.word); });
-    if (other == knob.other_spellings.end()) return found.word(knob.choices);
-    return static_cast<std::size_t>(std::ranges::find(knob.choices, other->choice) -
-                                    knob.choices.begin());
-  }
+/// Calls `write(knob, number)` for every knob that has a value.
+template <class Owner, class Write>
+void for_each_value(const Owner& owner, const Write& write) {
+  for (const Knob& knob : knobs_of(owner))
+    if (const auto number = member_of(knob, owner).get(owner)) write(knob, *number);
+}
 
-  JsonReader& fields_;
-  const std::span<const Knob> knobs_;
-};
+/// Writes every value to an object, under names that begin with `prefix`.
+template <class Owner>
+void write_members(const Owner& owner, json& object, const std::string& prefix = "") {
+  for_each_value(owner, [&](const Knob& knob, std::int64_t number) {
+    object[prefix + std::string(knob.name)] = number_to_json(knob, number);
+  });
+}
 
-/// Writes every field that has a value to an object, under names that begin with `prefix`.
-class KnobWriter {
- public:
-  KnobWriter(json& object, std::string prefix, std::span<const Knob> knobs)
-      : object_(object), prefix_(std::move(prefix)), knobs_(knobs) {}
-
-  template <class T>
-  void integer(const char* name, const T& value) {
-    write(name, value, [](const auto& number) { return json(number); });
-  }
-  template <class T>
-  void choice(const char* name, const T& value) {
-    write(name, value, [&](const auto& chosen) {
-      return json(named(knobs_, name).choices[static_cast<std::size_t>(chosen)]);
-    });
-  }
-
- private:
-  template <class T, class ToJson>
-  void write(const char* name, const T& value, ToJson to_json) {
-    if constexpr (Optional<T>::is) {
-      if (value) object_[prefix_ + name] = to_json(*value);
-    } else {
-      object_[prefix_ + name] = to_json(value);
-    }
-  }
-
-  json& object_;
-  const std::string prefix_;
-  const std::span<const Knob> knobs_;
-};
-
-/// Keeps the error of the first integer that is out of range.
-class KnobChecker {
- public:
-  KnobChecker(std::string prefix, std::span<const Knob> knobs)
-      : prefix_(std::move(prefix)), knobs_(knobs) {}
-
-  template <class T>
-  void integer(const char* name, const T& value) {
-    if constexpr (Optional<T>::is) {
-      if (value) check(name, *value);
-    } else {
-      check(name, value);
-    }
-  }
-  template <class T>
-  void choice(const char*, const T&) {}
-
-  const std::optional<Error>& error() const { return error_; }
-
- private:
-  void check(const char* name, std::int64_t value) {
-    const Knob& knob = named(knobs_, name);
-    if ((value < knob.low || value > knob.high) && !error_)
-      error_ = wrong_integer(prefix_ + name, knob.low, knob.high, value);
-  }
-
-  const std::string prefix_;
-  const std::span<const Knob> knobs_;
-  std::optional<Error> error_;
-};
+/// Returns the error of the first integer that is out of range.
+template <class Owner>
+std::optional<Error> check_members(const Owner& owner, const std::string& prefix = "") {
+  std::optional<Error> error;
+  for_each_value(owner, [&](const Knob& knob, std::int64_t number) {
+    const bool is_allowed = knob.is_choice() || (number >= knob.low && number <= knob.high);
+    if (!is_allowed && !error)
+      error = wrong_integer(prefix + std::string(knob.name), knob.low, knob.high, number);
+  });
+  return error;
+}
 
 std::string region_path(const std::string& region) {
   return std::string(kRegionKnobPrefix) + region + ".";
@@ -185,9 +98,7 @@ Error contradiction(const std::string& region, const char* field, const std::str
 /// Returns the first value out of range or contradiction in a region's overrides.
 std::optional<Error> check_region(const ScheduleConfig& config, const std::string& name,
                                   const RegionOverrides& region) {
-  KnobChecker ranges(region_path(name), region_knobs());
-  visit_region(ranges, region);
-  if (ranges.error()) return ranges.error();
+  if (auto error = check_members(region, region_path(name))) return error;
   if (region.streams && *region.streams > config.streams) {
     return contradiction(name, "streams",
                          "expected at most the " + std::to_string(config.streams) +
@@ -241,11 +152,9 @@ void read_job_values(JsonReader& values, std::map<std::string, JobValue>& job) {
 }
 
 void read_knobs(JsonReader& reader, ScheduleConfig& config, std::vector<std::string>* warnings) {
-  KnobReader knobs(reader, schedule_knobs());
-  visit_knobs(knobs, config);
+  read_members(reader, config);
   const auto read_region = [&](JsonReader& fields, RegionOverrides& region) {
-    KnobReader overrides(fields, region_knobs());
-    visit_region(overrides, region);
+    read_members(fields, region);
     fields.value(
         kDimension, [&](const JsonValue& found) { region.dimension = found.text(); }, kOptional);
     keep_others(fields, region.unknown_fields, warnings);
@@ -270,38 +179,19 @@ void read_config(JsonReader& reader, ScheduleConfig& config, std::vector<std::st
   if (const auto ok = validate(config); !ok) reader.self().fail(ok.error());
 }
 
-/// Returns true for the knobs of the first format, which are written whatever their value.
-bool is_always_written(std::string_view knob) {
-  constexpr std::array<std::string_view, 5> names{"partition_bytes", "credit_bytes", "streams",
-                                                  "comm_channels", "order"};
-  return std::ranges::count(names, knob) > 0;
+/// Writes the job's own knobs and those of regions, as knob_values() names them.
+void write_others(const ScheduleConfig& config, json& values) {
+  for (const auto& [name, value] : config.job) values[knob_name_of(name)] = to_json(value);
+  for (const auto& [name, region] : config.regions) {
+    write_members(region, values, region_path(name));
+    if (region.dimension) values[region_path(name) + kDimension] = *region.dimension;
+  }
 }
 
 }  // namespace
 
-std::string_view to_string(CollectiveOrder order) {
-  return named(schedule_knobs(), "order").choices[static_cast<std::size_t>(order)];
-}
-std::string_view to_string(Communication communication) {
-  return named(schedule_knobs(), "communication").choices[static_cast<std::size_t>(communication)];
-}
-std::string_view to_string(CollectivePrimitive primitive) {
-  return named(schedule_knobs(), "primitive").choices[static_cast<std::size_t>(primitive)];
-}
-std::string_view to_string(CollectiveLaunch launch) {
-  return named(schedule_knobs(), "launch").choices[static_cast<std::size_t>(launch)];
-}
-std::string_view to_string(ComputeOrder order) {
-  return named(schedule_knobs(), "compute_order").choices[static_cast<std::size_t>(order)];
-}
-std::string_view to_string(StepIssue issue) {
-  return named(schedule_knobs(), "step_issue").choices[static_cast<std::size_t>(issue)];
-}
-
 Result<void> validate(const ScheduleConfig& config) {
-  KnobChecker ranges("", schedule_knobs());
-  visit_knobs(ranges, config);
-  if (ranges.error()) return failure(*ranges.error());
+  if (const auto error = check_members(config)) return failure(*error);
   if (config.bucket_bytes > 0 && config.compute_parts > 1) {
     return failure(ErrorCode::invalid_argument,
                    "field \"compute_parts\": a bucket waits for all that it joins, so what feeds "
@@ -315,48 +205,33 @@ Result<void> validate(const ScheduleConfig& config) {
 
 json knob_values(const ScheduleConfig& config) {
   json values = json::object();
-  KnobWriter knobs(values, "", schedule_knobs());
-  visit_knobs(knobs, config);
-  for (const auto& [name, value] : config.job) values[knob_name_of(name)] = to_json(value);
-  for (const auto& [name, region] : config.regions) {
-    KnobWriter overrides(values, region_path(name), region_knobs());
-    visit_region(overrides, region);
-    if (region.dimension) values[region_path(name) + kDimension] = *region.dimension;
-  }
+  write_members(config, values);
+  write_others(config, values);
   return values;
 }
 
 ScheduleConfig unpartitioned(const ScheduleConfig& config) {
-  const ScheduleConfig plain;
   ScheduleConfig result = config;
-  result.bucket_bytes = plain.bucket_bytes;
-  result.primitive = plain.primitive;
-  result.group_ranks = plain.group_ranks;
-  result.launch = plain.launch;
-  result.compute_parts = plain.compute_parts;
-  result.compute_order = plain.compute_order;
-  result.micro_batches_kept = plain.micro_batches_kept;
+  set_defaults(result, KnobEffect::partitioning);
   result.regions.clear();
   return result;
 }
 
 bool is_partitioned(const ScheduleConfig& config) {
-  return config != unpartitioned(config);
+  return !config.regions.empty() || !has_defaults(config, KnobEffect::partitioning);
 }
 
 std::vector<std::string> changed_knobs(const ScheduleConfig& from, const ScheduleConfig& to) {
-  const json old_values = knob_values(from), new_values = knob_values(to);
   std::vector<std::string> changed;
-  for (const Knob& knob : schedule_knobs()) {
-    const std::string name(knob.name);
-    if (old_values.at(name) != new_values.at(name)) changed.push_back(name);
-  }
+  for (const Knob& knob : schedule_knobs())
+    if (knob.value_in(from) != knob.value_in(to)) changed.emplace_back(knob.name);
+  json old_values = json::object(), new_values = json::object();
+  write_others(from, old_values);
+  write_others(to, new_values);
   json others = old_values;
   others.update(new_values);
-  for (const auto& [name, value] : others.items()) {
-    if (!name.starts_with(kRegionKnobPrefix) && !name.starts_with(kJobKnobPrefix)) continue;
+  for (const auto& [name, value] : others.items())
     if (old_values.value(name, json()) != new_values.value(name, json())) changed.push_back(name);
-  }
   return changed;
 }
 
@@ -384,17 +259,15 @@ json to_json(const ScheduleConfig& config) {
   json document = with_others(config.unknown_fields);
   document["format"] = kConfigFormat;
   document["version"] = kConfigVersion;
-  const json defaults = knob_values(ScheduleConfig{});
-  KnobWriter knobs(document, "", schedule_knobs());
-  visit_knobs(knobs, config);
-  for (const auto& [name, value] : defaults.items()) {
-    if (!is_always_written(name) && document[name] == value) document.erase(name);
+  for (const Knob& knob : schedule_knobs()) {
+    const std::int64_t number = knob.value_in(config);
+    if (knob.is_always_written || number != knob.default_value)
+      document[std::string(knob.name)] = number_to_json(knob, number);
   }
   for (const auto& [name, value] : config.job) document[kJob][name] = to_json(value);
   for (const auto& [name, region] : config.regions) {
     json& overrides = document[kRegions][name] = with_others(region.unknown_fields);
-    KnobWriter writer(overrides, "", region_knobs());
-    visit_region(writer, region);
+    write_members(region, overrides);
     if (region.dimension) overrides[kDimension] = *region.dimension;
   }
   return document;

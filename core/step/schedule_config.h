@@ -1,14 +1,17 @@
 #pragma once
 
 // The scheduler's configuration: a plain value with one versioned JSON form
-// (docs/formats/schedule_config.md).
+// (docs/formats/schedule_config.md). A member that is a knob has a row in core/step/knob_table.cc.
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -71,6 +74,35 @@ enum class StepIssue {
   graph,
 };
 
+/// Words of a choice's values in JSON, in the order of its enumerators.
+template <class Choice>
+inline constexpr std::array<std::string_view, 0> kChoiceWords{};
+template <>
+inline constexpr std::array<std::string_view, 3> kChoiceWords<CollectiveOrder>{"fifo", "static",
+                                                                               "negotiated"};
+template <>
+inline constexpr std::array<std::string_view, 2> kChoiceWords<Communication>{"all_reduce",
+                                                                             "parameter_server"};
+template <>
+inline constexpr std::array<std::string_view, 2> kChoiceWords<CollectivePrimitive>{
+    "all_reduce", "reduce_scatter_all_gather"};
+template <>
+inline constexpr std::array<std::string_view, 2> kChoiceWords<CollectiveLaunch>{"ready",
+                                                                                "deferred"};
+template <>
+inline constexpr std::array<std::string_view, 2> kChoiceWords<ComputeOrder>{"given",
+                                                                            "critical_path"};
+template <>
+inline constexpr std::array<std::string_view, 2> kChoiceWords<StepIssue>{"tasks", "graph"};
+
+template <class Choice>
+concept KnobChoice = std::is_enum_v<Choice> && !kChoiceWords<Choice>.empty();
+
+template <KnobChoice Choice>
+constexpr std::string_view to_string(Choice value) {
+  return kChoiceWords<Choice>[static_cast<std::size_t>(value)];
+}
+
 /// Overrides for one region of a step; an absent field keeps the value of the configuration.
 struct RegionOverrides {
   std::optional<std::int64_t> partition_bytes, bucket_bytes;
@@ -101,6 +133,7 @@ inline constexpr std::size_t kMaxJobWordBytes = 64;
 /// Largest value of ScheduleConfig::offload_k, which keeps every layer on the device.
 inline constexpr std::int64_t kAllLayers = 100'000;
 
+/// A member's initializer is the knob's default.
 struct ScheduleConfig {
   /// Maximum bytes of a part.
   std::int64_t partition_bytes = 4 << 20;
@@ -177,8 +210,8 @@ ScheduleConfig unpartitioned(const ScheduleConfig& config);
 /// contradictions. invalid_argument names the region, the field and the range.
 Result<void> validate(const ScheduleConfig& config);
 
-/// Returns `{"format":"hocket-schedule","version":1,"partition_bytes":…,…}`. Omits the knobs of
-/// partitioning and issue that have their default.
+/// Returns `{"format":"hocket-schedule","version":1,"partition_bytes":…,…}`. Omits knobs that have
+/// their default, except those of the first format.
 nlohmann::json to_json(const ScheduleConfig& config);
 
 /// Reads the JSON form. Absent knobs keep their defaults. Unknown fields are kept; when `warnings`
@@ -193,12 +226,5 @@ nlohmann::json to_json(const JobValue& value);
 void read_job_value(const JsonValue& found, JobValue& value);
 /// Returns the number or the word.
 std::string job_value_text(const JobValue& value);
-
-std::string_view to_string(CollectiveOrder order);
-std::string_view to_string(Communication communication);
-std::string_view to_string(CollectivePrimitive primitive);
-std::string_view to_string(CollectiveLaunch launch);
-std::string_view to_string(ComputeOrder order);
-std::string_view to_string(StepIssue issue);
 
 }  // namespace hocket

@@ -41,11 +41,8 @@ bool fits(const Domain& domain, const Knob& knob) {
                        [&](const auto& value) { return bool(admit(limits, value)); });
   }
   const auto* choices = std::get_if<Choices>(&domain);
-  return choices &&
-         std::all_of(choices->names.begin(), choices->names.end(), [&](const auto& name) {
-           return bool(admit(limits, name)) ||
-                  std::ranges::count(knob.other_spellings, name, &Knob::Spelling::word) > 0;
-         });
+  return choices && std::all_of(choices->names.begin(), choices->names.end(),
+                                [&](const auto& name) { return knob.index_of(name).has_value(); });
 }
 
 /// Returns the values of `domain`; of a range its end.
@@ -70,7 +67,7 @@ Result<std::vector<Parameter>> schedule_parameters(std::span<const std::string> 
   std::vector<Parameter> parameters;
   for (const auto& knob : schedule_knobs()) {
     const std::string name(knob.name);
-    if (names.empty() ? !knob.searched : !std::ranges::count(names, name)) continue;
+    if (names.empty() ? !knob.is_searched() : !std::ranges::count(names, name)) continue;
     parameters.push_back({name, searched(knob, defaults->at(name)), defaults->at(name)});
   }
   for (const std::string& name : names) {

@@ -60,6 +60,8 @@ constexpr std::array<StepModel::Meaning, kNominalConstants> kMeanings{
      {"layer_tilt", "how bytes grow from layer to layer (logarithm)", false},
      {"layer_bow", "how bytes grow towards both ends (logarithm)", false}}};
 
+/// Spaces of recorded tables call comm_channels so.
+constexpr std::string_view kShortChannels = "channels";
 constexpr double kSlowdownBytes = 64 << 20;
 /// Least slow-down: a profile that reports none may have missed a small one.
 constexpr double kLeastSlowdown = 0.002;
@@ -117,17 +119,25 @@ void scale(std::int64_t& duration_ns, double factor) {
                          static_cast<long long>(kMaxStepTaskNs));
 }
 
+/// Returns the knob that a parameter is, if the model predicts its effect; null otherwise.
+const Knob* modelled_knob(std::string_view name) {
+  const Knob* const knob = find_schedule_knob(name == kShortChannels ? "comm_channels" : name);
+  return knob != nullptr && knob->is_modelled ? knob : nullptr;
+}
+
+/// Returns whether the model predicts the effect of the parameter `name` in every job.
 bool is_known(std::string_view name) {
-  return name == "partition_bytes" || name == "credit_bytes" || name == "streams" ||
-         name == "order" || name == "comm_channels" || name == "channels";
+  const Knob* const knob = modelled_knob(name);
+  return knob != nullptr && knob->effect == KnobEffect::scheduling;
 }
 
-bool is_of_placement(std::string_view name) {
-  return name == "offload_k" || name == "prefetch_layers";
-}
-
-bool is_of_servers(std::string_view name) {
-  return name == "communication" || name == "pull_credit_bytes";
+/// Returns the value as the knob's member holds it; the default for a value of another kind.
+std::int64_t number_of(const Knob& knob, const ParameterValue& value) {
+  if (const auto* word = std::get_if<std::string>(&value))
+    return knob.index_of(*word).value_or(knob.default_value);
+  const auto* number = std::get_if<std::int64_t>(&value);
+  if (number == nullptr || knob.is_choice()) return knob.default_value;
+  return std::clamp(*number, knob.low, knob.high);
 }
 
 /// Returns `step` with a cost of all-reduces, if it has servers and does not say what these cost:
@@ -141,11 +151,6 @@ StepDescription with_guessed_collective(StepDescription step) {
                      .beta_ns_per_byte = sent * 1e9 / step.servers->rank_link.bytes_per_second,
                      .latency_ns = 0};
   return step;
-}
-
-std::int64_t integer(const ParameterValue& value, std::int64_t otherwise) {
-  const auto* number = std::get_if<std::int64_t>(&value);
-  return number ? *number : otherwise;
 }
 
 /// Returns whether the step has communication, which knobs other than the number of streams affect.
@@ -164,8 +169,10 @@ std::optional<StepModel> StepModel::make(const Space& space, std::optional<StepD
   const bool is_placed = step && step->device_memory_bytes > 0;
   const bool has_servers = step && step->servers;
   const bool knows_some = std::ranges::any_of(space.parameters(), [&](const Parameter& p) {
-    return is_known(p.name) || (is_placed && is_of_placement(p.name)) ||
-           (has_servers && is_of_servers(p.name));
+    const Knob* const knob = modelled_knob(p.name);
+    return knob != nullptr && (knob->effect == KnobEffect::scheduling ||
+                               (is_placed && knob->effect == KnobEffect::placement) ||
+                               (has_servers && knob->effect == KnobEffect::servers));
   });
   if (!knows_some || (step && !is_placed && !communicates(*step))) return std::nullopt;
   if (step) return StepModel(std::move(*step), false);
@@ -239,38 +246,15 @@ StepModel::Constants StepModel::admit(Constants constants) const {
 ScheduleConfig StepModel::config(const Params& params) const {
   ScheduleConfig config;
   for (const auto& [name, value] : params) {
-    if (name == "partition_bytes") config.partition_bytes = integer(value, config.partition_bytes);
-    if (name == "credit_bytes") config.credit_bytes = integer(value, config.credit_bytes);
-    if (name == "streams")
-      config.streams = static_cast<int>(std::clamp<std::int64_t>(integer(value, 1), 1, 64));
-    if (name == "comm_channels" || name == "channels")
-      config.comm_channels = static_cast<int>(std::clamp<std::int64_t>(integer(value, 1), 1, 16));
-    if (name == "offload_k") config.offload_k = integer(value, config.offload_k);
-    if (name == "prefetch_layers") config.prefetch_layers = integer(value, config.prefetch_layers);
-    if (name == "communication" && step_.servers &&
-        value == ParameterValue(std::string(to_string(Communication::parameter_server))))
-      config.communication = Communication::parameter_server;
-    if (name == "pull_credit_bytes") config.pull_credit_bytes = integer(value, 0);
-    if (name == "order") {
-      // The simulator models negotiated order for every order that starts the most urgent
-      // collective first.
-      const auto* order = std::get_if<std::string>(&value);
-      config.order =
-          !order || *order == "fifo" ? CollectiveOrder::fifo : CollectiveOrder::negotiated;
-    }
+    const Knob* const knob = modelled_knob(name);
+    if (knob == nullptr || (knob->effect == KnobEffect::servers && !step_.servers)) continue;
+    knob->member.set(config, number_of(*knob, value));
   }
-  const auto in_range = [](std::int64_t bytes, std::string_view name) {
-    for (const Knob& knob : schedule_knobs())
-      if (knob.name == name) return std::clamp(bytes, knob.low, knob.high);
-    return bytes;
-  };
-  config.partition_bytes = in_range(config.partition_bytes, "partition_bytes");
-  config.credit_bytes = in_range(config.credit_bytes, "credit_bytes");
-  config.pull_credit_bytes = in_range(config.pull_credit_bytes, "pull_credit_bytes");
-  // Candidates that differ only there are alike among the ranks.
-  if (config.communication == Communication::all_reduce) config.pull_credit_bytes = 0;
-  config.offload_k = in_range(config.offload_k, "offload_k");
-  config.prefetch_layers = in_range(config.prefetch_layers, "prefetch_layers");
+  // The simulator models negotiated order for every order that starts the most urgent collective
+  // first.
+  if (config.order != CollectiveOrder::fifo) config.order = CollectiveOrder::negotiated;
+  // Candidates that differ only in these are alike among the ranks.
+  if (config.communication == Communication::all_reduce) set_defaults(config, KnobEffect::servers);
   return config;
 }
 

@@ -19,8 +19,8 @@ Result<std::int64_t> integer_value(std::string_view name, const Knob& knob,
   if (!number || *number < knob.low || *number > knob.high) {
     return invalid("knob " + std::string(name) + ": expected an integer from " +
                    std::to_string(knob.low) + " to " + std::to_string(knob.high) +
-                   (knob.name.ends_with("_bytes") ? " (or a size such as 4MiB)" : "") +
-                   ", found \"" + std::string(value) + "\"");
+                   (knob.is_size() ? " (or a size such as 4MiB)" : "") + ", found \"" +
+                   std::string(value) + "\"");
   }
   return *number;
 }
@@ -60,7 +60,7 @@ Result<void> set_knob(ScheduleConfig& config, std::string_view name, std::string
     return set_knob(config, other->knob, *own);
   }
   nlohmann::json set = value;
-  if (const Knob* const knob = find_knob(name); knob != nullptr && knob->choices.empty()) {
+  if (const Knob* const knob = find_knob(name); knob != nullptr && !knob->is_choice()) {
     const auto number = integer_value(name, *knob, value);
     HOCKET_TRY(number);
     set = *number;

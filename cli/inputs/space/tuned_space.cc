@@ -12,19 +12,9 @@
 namespace hocket {
 namespace {
 
-constexpr const char* kCommunication = "communication";
-
-Result<std::vector<Parameter>> default_parameters(bool has_servers) {
-  std::vector<std::string> names;
-  for (const Knob& knob : schedule_knobs())
-    if (knob.searched || (has_servers && knob.name == kCommunication))
-      names.emplace_back(knob.name);
-  return schedule_parameters(names);
-}
-
 Result<std::vector<Parameter>> parameters_of(const std::vector<std::string>& texts,
                                              bool has_servers) {
-  if (texts.empty()) return default_parameters(has_servers);
+  if (texts.empty()) return schedule_parameters(searched_knobs(has_servers));
   std::vector<Parameter> parameters;
   for (const auto& text : texts) {
     if (text.find('=') == std::string::npos) {

@@ -55,8 +55,8 @@ nlohmann::json to_json(const Knob& knob) {
     document["kind"] = "choice";
     document["choices"] = knob.choices;
   }
-  document["unit"] = knob.name.ends_with("_bytes") ? "bytes" : "";
-  document["searched"] = knob.searched;
+  document["unit"] = knob.is_size() ? "bytes" : "";
+  document["searched"] = knob.is_searched();
   return document;
 }
 

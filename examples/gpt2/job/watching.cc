@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "archive/profiles/store_link.h"
@@ -45,14 +44,13 @@ RunnableValues what_it_can_run(const JobKind& kind) {
   if (kind.is_updated_by_servers) start["communication"].words = {"parameter_server"};
   if (kind.is_placed) {
     // All that partitions a step keeps its default.
-    const ScheduleConfig defaults;
-    for (const char* name : {"bucket_bytes", "primitive", "group_ranks", "launch", "compute_parts",
-                             "compute_order", "micro_batches_kept"}) {
-      const nlohmann::json value = knob_values(defaults).at(name);
-      if (value.is_string()) {
-        start[name].words = {value.get<std::string>()};
+    for (const Knob& knob : schedule_knobs()) {
+      if (knob.effect != KnobEffect::partitioning) continue;
+      KnobValues& values = start[std::string(knob.name)];
+      if (knob.is_choice()) {
+        values.words = {std::string(knob.choices[static_cast<std::size_t>(knob.default_value)])};
       } else {
-        start[name].numbers = {value.get<std::int64_t>()};
+        values.numbers = {knob.default_value};
       }
     }
   } else if (kind.ranks_per_host > 1) {
@@ -94,10 +92,7 @@ Watch watch_daemon(const RunReport& report, const FetchedConfig& fetched, double
                      .step = step};
   const bool has_servers =
       job.can_run.start && job.can_run.start->at("communication").words.empty();
-  for (const Knob& knob : schedule_knobs()) {
-    if (knob.searched || (has_servers && knob.name == "communication"))
-      job.knobs.emplace_back(knob.name);
-  }
+  job.knobs = searched_knobs(has_servers);
   std::string id = job.id;
   return Watch{id, open_daemon_link({.daemon = std::move(*daemon),
                                      .job = std::move(job),

@@ -151,7 +151,7 @@ TEST(ScheduleConfig, SaysHowADeviceGetsAStep) {
   EXPECT_EQ(read("tasks").value(), ScheduleConfig{});
   EXPECT_THAT(read("graphs").error().message,
               HasSubstr("field \"step_issue\": expected one of tasks, graph"));
-  EXPECT_FALSE(find_knob("step_issue")->searched);
+  EXPECT_FALSE(find_knob("step_issue")->is_searched());
   EXPECT_EQ(find_knob("regions.a.step_issue"), nullptr);
 }
 

@@ -4,9 +4,13 @@
 
 #include <cmath>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "core/sim/simulator.h"
+#include "core/step/knob.h"
 #include "tests/core/sim/random_placed_steps.h"
+#include "tuner/space/schedule_space.h"
 
 namespace hocket {
 namespace {
@@ -78,6 +82,66 @@ TEST(StepModel, ReadsKnobsByBothNames) {
   EXPECT_EQ(config.credit_bytes, 16 << 20);
   EXPECT_EQ(config.comm_channels, 4);
   EXPECT_NE(config.order, CollectiveOrder::fifo);
+}
+
+/// Returns a value other than the default, and the parameter that has it.
+Params with_other_value(const Knob& knob, std::int64_t& value) {
+  value = knob.default_value == knob.low ? knob.low + 1 : knob.low;
+  Params params{{"communication", std::string("parameter_server")}};
+  if (knob.is_choice()) {
+    params[std::string(knob.name)] = std::string(knob.choices.at(static_cast<std::size_t>(value)));
+  } else {
+    params[std::string(knob.name)] = value;
+  }
+  return params;
+}
+
+TEST(StepModel, ReadsTheKnobsThatTheTableCallsModelled) {
+  StepDescription step;
+  step.layers = {{"layer", 1 << 20, 1000, 1000}};
+  step.servers.emplace();
+  const auto model = StepModel::make(knobs(), step).value();
+  for (const Knob& knob : schedule_knobs()) {
+    SCOPED_TRACE(knob.name);
+    std::int64_t other = 0;
+    const ScheduleConfig config = model.config(with_other_value(knob, other));
+    const ScheduleConfig usual = model.config({{"communication", std::string("parameter_server")}});
+    if (!knob.is_modelled) {
+      EXPECT_EQ(config, usual);
+    } else if (knob.name == "order") {
+      EXPECT_EQ(config.order, CollectiveOrder::negotiated) << "that of all but fifo";
+    } else {
+      EXPECT_EQ(knob.value_in(config), other);
+    }
+    if (!knob.is_modelled || knob.is_choice()) continue;
+    const std::string name(knob.name);
+    const Params in_servers{{"communication", std::string("parameter_server")},
+                            {name, knob.high + 1}};
+    EXPECT_EQ(knob.value_in(model.config(in_servers)), knob.high);
+    EXPECT_EQ(knob.value_in(model.config({{name, std::string("many")}})), knob.default_value);
+  }
+}
+
+TEST(StepModel, IsMadeForAKnobThatIsModelledWhereItHasAnEffect) {
+  std::mt19937_64 random(5);
+  StepDescription served = random_step(random);
+  served.layers.front().parameter_bytes = 1 << 20;
+  const StepDescription plain = served, placed = random_placed_step(random);
+  served.servers.emplace();
+  for (const Knob& knob : schedule_knobs()) {
+    const auto parameters = schedule_parameters(std::vector<std::string>{std::string(knob.name)});
+    const Space space = Space::make(parameters.value()).value();
+    const auto is_made = [&](const StepDescription& step) {
+      return StepModel::make(space, step).has_value();
+    };
+    SCOPED_TRACE(knob.name);
+    const bool always = knob.is_modelled && knob.effect == KnobEffect::scheduling;
+    EXPECT_EQ(StepModel::knows_all(space), always);
+    EXPECT_EQ(is_made(plain), always);
+    EXPECT_EQ(is_made(served), knob.is_modelled && (always || knob.effect == KnobEffect::servers));
+    EXPECT_EQ(is_made(placed),
+              knob.is_modelled && (always || knob.effect == KnobEffect::placement));
+  }
 }
 
 TEST(StepModel, AsExpectedItIsTheDescribedStepButForTheSplit) {
