@@ -161,7 +161,7 @@ Result<FoundDonor> named_donor(Store& store, const std::string& name, const Stud
 }
 
 Result<std::optional<FoundDonor>> take_donor(Store& store, std::int64_t study_id,
-                                             const FinishedTrial& first) {
+                                             const Trial& first) {
   const auto study = store.study(std::to_string(study_id));
   HOCKET_TRY(study);
   auto definition = study_definition_from_json(study->definition);

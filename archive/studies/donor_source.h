@@ -35,6 +35,6 @@ Result<FoundDonor> named_donor(Store& store, const std::string& study,
 /// what the job is, and keeps it in that definition, so that resuming finds the same. Nothing where
 /// no study is near, or where `first` leaves open what is minimised.
 Result<std::optional<FoundDonor>> take_donor(Store& store, std::int64_t study_id,
-                                             const FinishedTrial& first);
+                                             const Trial& first);
 
 }  // namespace hocket

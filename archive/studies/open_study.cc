@@ -188,35 +188,35 @@ CommandOptions command_options(const StudyRow& study, const StudyDefinition& def
           .time_limit_ns = definition.time_limit_ns};
 }
 
-Result<std::vector<FinishedTrial>> read_history(Store& store, std::int64_t study_id) {
+Result<std::vector<Trial>> read_history(Store& store, std::int64_t study_id) {
   auto rows = store.trials(study_id, TrialDetail::with_measurements);
   HOCKET_TRY(rows);
   std::erase_if(*rows, [](const TrialRow& row) { return row.state == TrialState::running; });
   std::ranges::stable_sort(*rows, {}, &TrialRow::finished_at_ns);
-  std::vector<FinishedTrial> history;
+  std::vector<Trial> history;
   for (const auto& row : *rows) {
-    auto trial = finished_trial(row);
+    auto trial = trial_of(row);
     HOCKET_TRY(trial);
     const auto ended_before = [&](const TrialRow& other) {
       return other.finished_at_ns <= row.started_at_ns;
     };
     // Equal times would let a trial know of itself or of a later one.
-    trial->known = std::min(std::ranges::count_if(*rows, ended_before), std::ssize(history));
+    trial->began = std::min(std::ranges::count_if(*rows, ended_before), std::ssize(history));
+    trial->ended = std::ssize(history) + 1;
     history.push_back(std::move(*trial));
   }
   return history;
 }
 
-Objective resolved_objective(Objective objective, const std::vector<FinishedTrial>& history) {
+Objective resolved_objective(Objective objective, const std::vector<Trial>& history) {
   if (objective.kind != ObjectiveKind::automatic) return objective;
-  const auto is_complete = [](const auto& t) { return t.outcome.state == TrialState::complete; };
   const auto first = std::find_if(history.begin(), history.end(), is_complete);
   if (first == history.end()) return objective;
   objective.kind = has_report({*first}) ? ObjectiveKind::report : ObjectiveKind::wall;
   return objective;
 }
 
-bool has_report(const std::vector<FinishedTrial>& trials) {
+bool has_report(const std::vector<Trial>& trials) {
   return std::any_of(trials.begin(), trials.end(), [](const auto& trial) {
     return trial.outcome.metrics.contains("iteration_ns");
   });

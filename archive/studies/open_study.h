@@ -19,7 +19,7 @@ namespace hocket {
 struct OpenStudy {
   StudyRow study;  ///< owned by this process
   StudyDefinition definition;
-  std::vector<FinishedTrial> history;
+  std::vector<Trial> history;
 };
 
 struct StudyToStart {
@@ -56,14 +56,15 @@ Result<OpenStudy> resume_study(Store& store, const StudyToResume& wanted);
 /// Returns how the trials of a study are run.
 CommandOptions command_options(const StudyRow& study, const StudyDefinition& definition);
 
-/// Returns the trials of a study that have ended, in the order in which they ended.
-Result<std::vector<FinishedTrial>> read_history(Store& store, std::int64_t study_id);
+/// Returns the trials of a study that have ended, in the order in which they ended, with the times
+/// of run_study().
+Result<std::vector<Trial>> read_history(Store& store, std::int64_t study_id);
 
 /// Returns an automatic objective as the first completed trial has shown what it means, any other
 /// `objective` as it is.
-Objective resolved_objective(Objective objective, const std::vector<FinishedTrial>& history);
+Objective resolved_objective(Objective objective, const std::vector<Trial>& history);
 
 /// Says whether a job's report was among the measurements of `trials`.
-bool has_report(const std::vector<FinishedTrial>& trials);
+bool has_report(const std::vector<Trial>& trials);
 
 }  // namespace hocket

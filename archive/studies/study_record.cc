@@ -62,7 +62,7 @@ Result<void> StudyRecord::trial_started(std::int64_t number, TrialPhase phase,
   return {};
 }
 
-Result<void> StudyRecord::trial_finished(const FinishedTrial& trial) {
+Result<void> StudyRecord::trial_finished(const Trial& trial) {
   if (has_workers_) {
     ++finished_trials_;
     return read_description();

@@ -29,7 +29,7 @@ class StudyRecord final : public StudyObserver {
               bool has_workers = false);
 
   Result<void> trial_started(std::int64_t number, TrialPhase phase, const Params& params) override;
-  Result<void> trial_finished(const FinishedTrial& trial) override;
+  Result<void> trial_finished(const Trial& trial) override;
   Result<void> search_stopped(const std::string& reason) override;
 
   /// Promotes the winner if the result says so, then marks the study finished.

@@ -3,21 +3,11 @@
 #include <utility>
 
 namespace hocket {
-namespace {
-
-Result<Params> params_of(const TrialRow& row) {
-  auto params = params_from_json(row.params);
-  if (!params) return failure(params.error().in("trial " + std::to_string(row.number)));
-  return params;
-}
-
-}  // namespace
-
 TrialOutcome outcome_of(const TrialRow& row) {
   TrialOutcome outcome;
   outcome.state = row.state;
-  outcome.value = row.value.value_or(0);
-  outcome.spread = row.spread.value_or(0);
+  outcome.value = row.value;
+  outcome.spread = row.spread;
   outcome.message = row.message;
   outcome.metrics = row.measurements;
   if (auto samples = outcome.metrics.extract(kSamplesMetric); !samples.empty())
@@ -38,24 +28,16 @@ TrialResult stored_result(const TrialOutcome& outcome) {
   return result;
 }
 
-Result<FinishedTrial> finished_trial(const TrialRow& row) {
-  auto params = params_of(row);
-  HOCKET_TRY(params);
-  return FinishedTrial{.number = row.number - 1,
-                       .phase = row.phase,
-                       .params = std::move(*params),
-                       .outcome = outcome_of(row),
-                       .worker = row.worker};
-}
-
-Result<SessionTrial> session_trial(const TrialRow& row) {
-  auto params = params_of(row);
-  HOCKET_TRY(params);
-  return SessionTrial{.number = row.number - 1,
-                      .params = std::move(*params),
-                      .outcome = outcome_of(row),
-                      .began = row.started_at_ns,
-                      .ended = row.finished_at_ns.value_or(0)};
+Result<Trial> trial_of(const TrialRow& row) {
+  auto params = params_from_json(row.params);
+  if (!params) return failure(params.error().in("trial " + std::to_string(row.number)));
+  return Trial{.number = row.number - 1,
+               .phase = row.phase,
+               .params = std::move(*params),
+               .outcome = outcome_of(row),
+               .worker = row.worker,
+               .began = row.started_at_ns,
+               .ended = row.finished_at_ns.value_or(0)};
 }
 
 }  // namespace hocket

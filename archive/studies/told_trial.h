@@ -4,9 +4,7 @@
 
 #include "core/base/result.h"
 #include "store/rows.h"
-#include "tuner/study/study.h"
-#include "tuner/study/study_session.h"
-#include "tuner/trial/trial_runner.h"
+#include "tuner/trial/trial.h"
 
 namespace hocket {
 
@@ -21,11 +19,8 @@ TrialOutcome outcome_of(const TrialRow& row);
 /// and its output.
 TrialResult stored_result(const TrialOutcome& outcome);
 
-/// Returns a trial of a study, which does not know what it knew. Requires one that has ended, with
-/// its measurements. An error names the trial whose parameters cannot be read.
-Result<FinishedTrial> finished_trial(const TrialRow& row);
-
-/// Returns a trial of a session's past, with the times of its row. Errors as finished_trial().
-Result<SessionTrial> session_trial(const TrialRow& row);
+/// Returns the trial of `row`, with outcome_of(row) and the times of the store's clock. An error
+/// names the trial whose parameters cannot be read.
+Result<Trial> trial_of(const TrialRow& row);
 
 }  // namespace hocket

@@ -17,11 +17,11 @@ Result<StudyDefinition> definition_of(const StudyRow& study) {
 }
 
 /// Returns the samples of the best trial of the search; empty while none has completed.
-std::vector<double> incumbent_of(const std::vector<FinishedTrial>& history, Direction direction) {
-  const FinishedTrial* best = nullptr;
-  for (const FinishedTrial& trial : history) {
-    if (trial.phase != TrialPhase::search || trial.outcome.state != TrialState::complete) continue;
-    const auto value = [&](const FinishedTrial& t) { return cost(t.outcome.value, direction); };
+std::vector<double> incumbent_of(const std::vector<Trial>& history, Direction direction) {
+  const Trial* best = nullptr;
+  for (const Trial& trial : history) {
+    if (trial.phase != TrialPhase::search || !is_complete(trial)) continue;
+    const auto value = [&](const Trial& t) { return cost(*t.outcome.value, direction); };
     if (!best || value(trial) < value(*best)) best = &trial;
   }
   return best ? best->outcome.samples : std::vector<double>();

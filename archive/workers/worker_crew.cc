@@ -19,25 +19,22 @@ WorkerCrew::WorkerCrew(Store& store, const StudyRow& study, const Clock& clock,
       on_look_(std::move(on_look)),
       patience_(clock, std::move(wait), [&cancel] { return !cancel.cancelled(); }) {}
 
-Result<std::vector<RunningTrial>> WorkerCrew::running() {
+Result<std::vector<Trial>> WorkerCrew::running() {
   const auto rows = patience_([&] { return store_.trials(study_.id, TrialDetail::summary); });
   HOCKET_TRY(rows);
   running_.clear();
   last_number_ = 0;
-  std::vector<RunningTrial> trials;
+  std::vector<Trial> trials;
   for (const TrialRow& row : *rows) {
     last_number_ = std::max(*last_number_, row.number);
     if (row.state != TrialState::running) continue;
-    const auto trial = session_trial(row);
+    auto trial = trial_of(row);
     HOCKET_TRY(trial);
-    const auto known = std::ranges::count_if(*rows, [&](const TrialRow& other) {
+    trial->began = std::ranges::count_if(*rows, [&](const TrialRow& other) {
       return other.finished_at_ns && *other.finished_at_ns <= row.started_at_ns;
     });
     running_[row.id] = trial->number;
-    trials.push_back({.number = trial->number,
-                      .phase = row.phase,
-                      .params = trial->params,
-                      .known = static_cast<std::int64_t>(known)});
+    trials.push_back(std::move(*trial));
   }
   return trials;
 }
@@ -93,7 +90,7 @@ Result<TrialRow> WorkerCrew::offer(const NewTrial& trial) const {
   });
 }
 
-Result<std::int64_t> WorkerCrew::start(const TrialToRun& trial) {
+Result<std::int64_t> WorkerCrew::start(const Trial& trial, std::span<const double>) {
   HOCKET_CHECK(last_number_, "running() comes first");
   const auto row = offer({.study_id = study_.id,
                           .phase = trial.phase,
@@ -134,7 +131,7 @@ Result<void> WorkerCrew::give_up_lost(const std::vector<TrialRow>& rows) const {
   return {};
 }
 
-Result<EndedTrial> WorkerCrew::ended_trial(std::int64_t id) {
+Result<Trial> WorkerCrew::ended_trial(std::int64_t id) {
   const auto rows =
       patience_([&] { return store_.trials(study_.id, TrialDetail::with_measurements); });
   HOCKET_TRY(rows);
@@ -144,7 +141,7 @@ Result<EndedTrial> WorkerCrew::ended_trial(std::int64_t id) {
                    "trials of study " + study_.name + " were removed by another process");
   }
   running_.erase(id);
-  return EndedTrial{row->number - 1, outcome_of(*row), row->worker};
+  return trial_of(*row);
 }
 
 Result<bool> WorkerCrew::has_ended() {
@@ -156,7 +153,7 @@ Result<bool> WorkerCrew::has_ended() {
   return *ended != nullptr;
 }
 
-Result<std::optional<EndedTrial>> WorkerCrew::wait() {
+Result<std::optional<Trial>> WorkerCrew::wait() {
   const std::int64_t begin_ns = clock_.now_ns();
   for (;;) {
     if (cancel_.cancelled()) return failure(ErrorCode::interrupted, "the study was interrupted");

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,10 +36,11 @@ class WorkerCrew final : public TrialCrew {
              Wait wait, OnLook on_look = {});
 
   /// Comes before all other calls.
-  Result<std::vector<RunningTrial>> running() override;
+  Result<std::vector<Trial>> running() override;
   Result<std::size_t> free() override;
-  Result<std::int64_t> start(const TrialToRun& trial) override;
-  Result<std::optional<EndedTrial>> wait() override;
+  /// Gives no incumbent: workers ask the store for it (archive/workers/trial_source.h).
+  Result<std::int64_t> start(const Trial& trial, std::span<const double> incumbent) override;
+  Result<std::optional<Trial>> wait() override;
   Result<bool> has_ended() override;
 
  private:
@@ -55,7 +57,7 @@ class WorkerCrew final : public TrialCrew {
   /// Returns the trial among `rows` that ended first of those that this crew waits for.
   Result<const TrialRow*> first_ended(const std::vector<TrialRow>& rows) const;
   Result<void> give_up_lost(const std::vector<TrialRow>& rows) const;
-  Result<EndedTrial> ended_trial(std::int64_t id);
+  Result<Trial> ended_trial(std::int64_t id);
 
   Store& store_;
   const StudyRow study_;

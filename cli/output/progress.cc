@@ -53,17 +53,16 @@ void Progress::rewrite(const std::string& line) {
   line_open_ = true;
 }
 
-void Progress::recall(const FinishedTrial& trial) {
-  const bool is_complete = trial.outcome.state == TrialState::complete;
+void Progress::recall(const Trial& trial) {
   if (trial.phase == TrialPhase::confirm) {
     ++confirmed_;
     return;
   }
-  if (searched_++ == 0) default_works_ = is_complete;
+  if (searched_++ == 0) default_works_ = is_complete(trial);
   const auto is_better = [&](double value) {
     return !best_ || cost(value, direction_) < cost(*best_, direction_);
   };
-  if (is_complete && is_better(trial.outcome.value)) best_ = trial.outcome.value;
+  if (is_complete(trial) && is_better(*trial.outcome.value)) best_ = trial.outcome.value;
 }
 
 void Progress::note(const std::string& line) {
@@ -78,11 +77,11 @@ void Progress::started(TrialPhase phase, const Params& params) {
   rewrite(label(phase, done + 1) + best_text() + last_ + "  now " + params_text(params));
 }
 
-void Progress::finished(const FinishedTrial& trial, const std::string& note) {
+void Progress::finished(const Trial& trial, const std::string& note) {
   recall(trial);
   const auto& outcome = trial.outcome;
   std::string ending = outcome.state == TrialState::complete
-                           ? measured_text(outcome.value, outcome.spread, unit_)
+                           ? measured_text(*outcome.value, outcome.spread.value_or(0), unit_)
                            : std::string(to_string(outcome.state));
   if (outcome.state == TrialState::complete) {
     for (std::size_t i = 0; i < std::min(others_.size(), outcome.others.size()); ++i)

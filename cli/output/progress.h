@@ -24,7 +24,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   /// Counts a trial of an earlier run without showing it.
-  void recall(const FinishedTrial& trial);
+  void recall(const Trial& trial);
 
   /// Shows a line between the trials.
   void note(const std::string& line);
@@ -32,7 +32,7 @@ class Progress {
   void started(TrialPhase phase, const Params& params);
 
   /// Shows `note` ("emulated link: …", or empty) beside the value.
-  void finished(const FinishedTrial& trial, const std::string& note);
+  void finished(const Trial& trial, const std::string& note);
 
  private:
   /// Returns for example "trial 3/15" or "confirmation 2/6"; the second number is the maximum.

@@ -18,7 +18,7 @@ class ReportedStudy final : public StudyObserver {
     return record_.trial_started(number, phase, params);
   }
 
-  Result<void> trial_finished(const FinishedTrial& trial) override {
+  Result<void> trial_finished(const Trial& trial) override {
     if (auto ok = record_.trial_finished(trial); !ok) return ok;
     progress_.finished(trial, emulation_note(record_.topology()));
     return {};

@@ -21,7 +21,7 @@ namespace {
 
 /// The earlier study to start from; one that turns out not to fit is none.
 Result<std::optional<Donor>> find_donor(Progress& progress, Store& store, const OpenStudy& open,
-                                        const FinishedTrial& first) {
+                                        const Trial& first) {
   auto found = take_donor(store, open.study.id, first);
   if (!found) {
     if (found.error().code != ErrorCode::invalid_argument)
@@ -57,7 +57,7 @@ class WakingObserver final : public StudyObserver {
     workers_.wake();
     return observer_.trial_started(number, phase, params);
   }
-  Result<void> trial_finished(const FinishedTrial& trial) override {
+  Result<void> trial_finished(const Trial& trial) override {
     return observer_.trial_finished(trial);
   }
   Result<void> search_stopped(const std::string& reason) override {
@@ -82,7 +82,7 @@ class StudyRun {
         cancel_(cancel),
         study_(study_options(open.definition)) {
     if (!open.definition.transfer || open.definition.donor) return;
-    study_.find_donor = [this](const FinishedTrial& first) {
+    study_.find_donor = [this](const Trial& first) {
       return find_donor(progress_, store_, open_, first);
     };
   }

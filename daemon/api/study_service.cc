@@ -17,11 +17,11 @@ Result<void> StudyService::load(const StudyRow& study, const std::vector<TrialRo
     return failure(ErrorCode::invalid_argument,
                    "study " + study.name + " has several objectives; workers share one");
   }
-  std::vector<SessionTrial> past;
+  std::vector<Trial> past;
   state.told.clear();
   state.outstanding.clear();
   for (const TrialRow& row : trials) {
-    auto trial = session_trial(row);
+    auto trial = trial_of(row);
     HOCKET_TRY(trial);
     if (row.state == TrialState::running) {
       state.outstanding.emplace(row.id, trial->params);

@@ -78,7 +78,7 @@ Result<void> KeyTuner::conclude_measured(bool is_kept) {
   ++(is_kept ? counts_.kept : counts_.rolled_back);
   rejections_ = 0;
   const Params params = offered_->params;
-  end_offered(is_kept, outcome.value);
+  end_offered(is_kept, *outcome.value);
   if (is_kept) drift_ = DriftDetector(candidate);
   return session_->tell(params, outcome);
 }

@@ -168,10 +168,10 @@ std::optional<Donor> predicted_donor(const JobDescription& job, const Space& spa
 Result<StudySession> live_session(const StudyDefinition& definition,
                                   std::span<const TrialRow> trials,
                                   std::optional<std::int64_t> offered) {
-  std::vector<SessionTrial> past;
+  std::vector<Trial> past;
   for (const TrialRow& row : trials) {
     if (row.state == TrialState::running && row.id != offered) continue;
-    auto trial = session_trial(row);
+    auto trial = trial_of(row);
     if (!trial || !definition.space.admit(trial->params)) continue;
     trial->is_given = row.worker.empty();
     past.push_back(std::move(*trial));

@@ -4,10 +4,10 @@
 
 namespace hocket {
 
-Result<Retraced> retrace(SessionOptions options, std::span<const SessionTrial> past) {
+Result<Retraced> retrace(SessionOptions options, std::span<const Trial> past) {
   Retraced retraced;
   const auto session = StudySession::make(std::move(options), past,
-                                          [&](const SessionTrial& trial, const SessionNext& next) {
+                                          [&](const Trial& trial, const SessionNext& next) {
                                             if (trial.outcome.state != TrialState::running)
                                               retraced.reasons.push_back(next.reason);
                                           });

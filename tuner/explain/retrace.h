@@ -22,6 +22,6 @@ struct Retraced {
 
 /// Takes a new session through `past`, the trials of a study with these options. An error names the
 /// trial that the search refuses.
-Result<Retraced> retrace(SessionOptions options, std::span<const SessionTrial> past);
+Result<Retraced> retrace(SessionOptions options, std::span<const Trial> past);
 
 }  // namespace hocket

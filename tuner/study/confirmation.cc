@@ -9,10 +9,10 @@
 
 namespace hocket {
 
-Confirmation::Confirmation(const std::vector<FinishedTrial>& trials, const FinishedTrial& winner,
+Confirmation::Confirmation(const std::vector<Trial>& trials, const Trial& winner,
                            const StudyOptions& options)
     : trials_(trials), winner_(winner), options_(options) {
-  for (const FinishedTrial& trial : trials) {
+  for (const Trial& trial : trials) {
     if (trial.phase != TrialPhase::confirm) continue;
     const bool closes_pair = !default_failed() && runs_.size() % 2 == 1;
     if (closes_pair && runs_.back()->worker != trial.worker) runs_.pop_back();
@@ -37,31 +37,31 @@ std::optional<Params> Confirmation::next() const {
 }
 
 bool Confirmation::has_failed() const {
-  return std::ranges::any_of(trials_, [](const FinishedTrial& trial) {
+  return std::ranges::any_of(trials_, [](const Trial& trial) {
     return trial.phase == TrialPhase::confirm && !is_complete(trial);
   });
 }
 
-std::vector<const FinishedTrial*> Confirmation::runs_of(const Params& params) const {
-  std::vector<const FinishedTrial*> runs;
+std::vector<const Trial*> Confirmation::runs_of(const Params& params) const {
+  std::vector<const Trial*> runs;
   for (const auto* run : runs_) {
     if (run->params == params) runs.push_back(run);
   }
   return runs;
 }
 
-MeasuredParams Confirmation::measured(const FinishedTrial& in_search) const {
+MeasuredParams Confirmation::measured(const Trial& in_search) const {
   MeasuredParams result{in_search.params, std::nullopt, 0};
   std::vector<double> values;
   for (const auto* run : runs_of(in_search.params)) {
     if (!is_complete(*run)) continue;
-    values.push_back(run->outcome.value);
-    result.spread = run->outcome.spread;
+    values.push_back(*run->outcome.value);
+    result.spread = run->outcome.spread.value_or(0);
   }
   if (values.empty()) {
     if (!is_complete(in_search)) return result;
     result.value = in_search.outcome.value;
-    result.spread = in_search.outcome.spread;
+    result.spread = in_search.outcome.spread.value_or(0);
     return result;
   }
   if (values.size() > 1) result.spread = spread(values);
@@ -74,7 +74,7 @@ Verdict Confirmation::verdict() const {
     std::vector<ConfirmationRun> runs;
     for (const auto* trial : runs_of(params)) {
       const auto& outcome = trial->outcome;
-      runs.push_back({outcome.value, outcome.spread, outcome.samples.size()});
+      runs.push_back({*outcome.value, outcome.spread.value_or(0), outcome.samples.size()});
     }
     return runs;
   };

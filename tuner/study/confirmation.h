@@ -15,43 +15,38 @@
 
 namespace hocket {
 
-inline bool is_complete(const FinishedTrial& trial) {
-  return trial.outcome.state == TrialState::complete;
-}
-
 class Confirmation {
  public:
   /// `trials`, the first of which is of the default, `winner`, which is one of them in the search,
   /// and `options` must outlive this.
-  Confirmation(const std::vector<FinishedTrial>& trials, const FinishedTrial& winner,
-               const StudyOptions& options);
+  Confirmation(const std::vector<Trial>& trials, const Trial& winner, const StudyOptions& options);
 
   /// The setting to run next; nothing when the confirmation is over or the winner is the default.
   std::optional<Params> next() const;
 
   /// The measurements of a setting of which `in_search` is the trial in the search.
-  MeasuredParams measured(const FinishedTrial& in_search) const;
+  MeasuredParams measured(const Trial& in_search) const;
 
   /// Sets `promoted`, `reason` and, where pairs were compared, `gain`, `interval` and `needed`.
   void decide(StudyResult& result) const;
 
  private:
-  const FinishedTrial& of_default() const { return trials_.front(); }
+  const Trial& of_default() const { return trials_.front(); }
   int most_pairs() const { return options_.confirm_pairs; }
   bool default_failed() const { return !is_complete(of_default()); }
   bool has_failed() const;
   /// The confirmation runs of `params` that count, in order.
-  std::vector<const FinishedTrial*> runs_of(const Params& params) const;
+  std::vector<const Trial*> runs_of(const Params& params) const;
   /// Requires as many confirmation runs of the default as of the winner.
   Verdict verdict() const;
   void decide_over_failed_default(StudyResult& result) const;
   void decide_by_pairs(StudyResult& result) const;
 
-  const std::vector<FinishedTrial>& trials_;
-  const FinishedTrial& winner_;
+  const std::vector<Trial>& trials_;
+  const Trial& winner_;
   const StudyOptions& options_;
   /// The confirmation runs that count: whole pairs, and the first run of an open one.
-  std::vector<const FinishedTrial*> runs_;
+  std::vector<const Trial*> runs_;
 };
 
 }  // namespace hocket

@@ -13,25 +13,24 @@ namespace {
 
 /// Returns the trials of the search that no other one beats in all objectives, the best in the
 /// first objective in front.
-std::vector<const FinishedTrial*> front_of(const std::vector<FinishedTrial>& trials,
-                                           std::span<const Direction> directions) {
-  std::vector<const FinishedTrial*> complete, front;
+std::vector<const Trial*> front_of(const std::vector<Trial>& trials,
+                                   std::span<const Direction> directions) {
+  std::vector<const Trial*> complete, front;
   std::vector<std::vector<double>> costs;
-  for (const FinishedTrial& trial : trials) {
+  for (const Trial& trial : trials) {
     if (trial.phase != TrialPhase::search || !is_complete(trial)) continue;
     complete.push_back(&trial);
     costs.push_back(costs_of(trial.outcome, directions));
   }
   for (const std::size_t place : pareto_front(costs)) front.push_back(complete[place]);
-  std::ranges::stable_sort(front, {}, [&](const FinishedTrial* trial) {
-    return costs_of(trial->outcome, directions).front();
-  });
+  std::ranges::stable_sort(
+      front, {}, [&](const Trial* trial) { return costs_of(trial->outcome, directions).front(); });
   return front;
 }
 
 /// Returns at most kMostFrontPoints of `front`, in its order.
-std::vector<const FinishedTrial*> chosen_of(const std::vector<const FinishedTrial*>& front,
-                                            std::span<const Direction> directions) {
+std::vector<const Trial*> chosen_of(const std::vector<const Trial*>& front,
+                                    std::span<const Direction> directions) {
   if (front.size() <= kMostFrontPoints) return front;
   std::vector<std::size_t> places;
   const auto add = [&](std::size_t place) {
@@ -40,14 +39,13 @@ std::vector<const FinishedTrial*> chosen_of(const std::vector<const FinishedTria
   };
   const std::size_t objectives = 1 + front.front()->outcome.others.size();
   for (std::size_t k = 0; k < objectives; ++k) {
-    const auto best = std::ranges::min_element(front, {}, [&](const FinishedTrial* trial) {
-      return costs_of(trial->outcome, directions)[k];
-    });
+    const auto best = std::ranges::min_element(
+        front, {}, [&](const Trial* trial) { return costs_of(trial->outcome, directions)[k]; });
     add(static_cast<std::size_t>(best - front.begin()));
   }
   for (std::size_t i = 1; i < kMostFrontPoints; ++i) add(i * (front.size() - 1) / kMostFrontPoints);
   std::ranges::sort(places);
-  std::vector<const FinishedTrial*> chosen;
+  std::vector<const Trial*> chosen;
   for (const std::size_t place : places) chosen.push_back(front[place]);
   return chosen;
 }
@@ -60,24 +58,23 @@ std::vector<double> samples_of(const TrialOutcome& outcome, std::size_t objectiv
 }
 
 double value_of(const TrialOutcome& outcome, std::size_t objective) {
-  return objective == 0 ? outcome.value : outcome.others.at(objective - 1);
+  return objective == 0 ? *outcome.value : outcome.others.at(objective - 1);
 }
 
 }  // namespace
 
-FrontConfirmation::FrontConfirmation(const std::vector<FinishedTrial>& trials,
-                                     const StudyOptions& options)
+FrontConfirmation::FrontConfirmation(const std::vector<Trial>& trials, const StudyOptions& options)
     : trials_(trials), options_(options) {
   const auto& directions = options.session.directions;
   front_ = front_of(trials, directions);
   auto points = front_;
-  std::erase_if(points, [&](const FinishedTrial* t) { return t->params == trials.front().params; });
+  std::erase_if(points, [&](const Trial* t) { return t->params == trials.front().params; });
   if (!points.empty()) chosen_ = chosen_of(points, directions);
   // Goes through the rounds as far as they have been run.
-  auto run = std::ranges::find(trials, TrialPhase::confirm, &FinishedTrial::phase);
+  auto run = std::ranges::find(trials, TrialPhase::confirm, &Trial::phase);
   for (int round = 0; round < most_rounds(); ++round) {
     std::vector<Params> due;
-    for (const FinishedTrial* point : chosen_) {
+    for (const Trial* point : chosen_) {
       if (is_open(point->params)) due.push_back(point->params);
     }
     if (due.empty()) return;
@@ -111,10 +108,10 @@ const FrontConfirmation::Runs& FrontConfirmation::runs_of(const Params& params) 
   return found == runs_.end() ? kNone : found->second;
 }
 
-MeasuredParams FrontConfirmation::measured(const FinishedTrial& in_search) const {
+MeasuredParams FrontConfirmation::measured(const Trial& in_search) const {
   MeasuredParams result{in_search.params, std::nullopt, 0};
   std::vector<const TrialOutcome*> outcomes;
-  for (const FinishedTrial* run : runs_of(in_search.params)) {
+  for (const Trial* run : runs_of(in_search.params)) {
     if (is_complete(*run)) outcomes.push_back(&run->outcome);
   }
   if (outcomes.empty() && is_complete(in_search)) outcomes.push_back(&in_search.outcome);
@@ -140,7 +137,7 @@ MeasuredParams FrontConfirmation::measured(const FinishedTrial& in_search) const
 Verdict FrontConfirmation::verdict(const Params& params, std::size_t objective) const {
   const auto measured_runs = [&](const Runs& runs, std::size_t count) {
     std::vector<ConfirmationRun> result;
-    for (const FinishedTrial* run : std::span(runs).first(count)) {
+    for (const Trial* run : std::span(runs).first(count)) {
       const auto samples = samples_of(run->outcome, objective);
       result.push_back({value_of(run->outcome, objective), samples.empty() ? 0 : spread(samples),
                         samples.size()});
@@ -158,7 +155,7 @@ Verdict FrontConfirmation::verdict(const Params& params, std::size_t objective) 
 
 bool FrontConfirmation::is_confirmed(const Params& params) const {
   const auto completes = [](const Runs& runs) {
-    return std::ranges::all_of(runs, [](const FinishedTrial* run) { return is_complete(*run); });
+    return std::ranges::all_of(runs, [](const Trial* run) { return is_complete(*run); });
   };
   const Runs& runs = runs_of(params);
   if (!completes(runs)) return false;
@@ -172,7 +169,7 @@ bool FrontConfirmation::is_confirmed(const Params& params) const {
 
 bool FrontConfirmation::is_open(const Params& params) const {
   for (const auto* runs : {&runs_of(params), &runs_of(trials_.front().params)}) {
-    if (std::ranges::any_of(*runs, [](const FinishedTrial* run) { return !is_complete(*run); }))
+    if (std::ranges::any_of(*runs, [](const Trial* run) { return !is_complete(*run); }))
       return false;
   }
   if (!has_default()) return true;
@@ -194,7 +191,7 @@ std::vector<FrontPoint> FrontConfirmation::points() const {
   std::vector<FrontPoint> points;
   std::vector<std::vector<double>> costs;
   std::vector<bool> is_again;
-  for (const FinishedTrial* trial : front_) {
+  for (const Trial* trial : front_) {
     const auto runs = static_cast<int>(runs_of(trial->params).size());
     FrontPoint point{.number = trial->number, .measured = measured(*trial), .runs = runs};
     if (runs > 0) {

@@ -26,7 +26,7 @@ namespace hocket {
 class FrontConfirmation {
  public:
   /// `trials`, of which the first is of the default, and `options` must outlive this.
-  FrontConfirmation(const std::vector<FinishedTrial>& trials, const StudyOptions& options);
+  FrontConfirmation(const std::vector<Trial>& trials, const StudyOptions& options);
 
   /// The setting to run next; nothing when the confirmation is over.
   std::optional<Params> next() const;
@@ -39,22 +39,22 @@ class FrontConfirmation {
   std::vector<FrontPoint> points() const;
 
  private:
-  using Runs = std::vector<const FinishedTrial*>;
+  using Runs = std::vector<const Trial*>;
 
   bool has_default() const;
   int most_rounds() const;
   const Runs& runs_of(const Params& params) const;
-  MeasuredParams measured(const FinishedTrial& in_search) const;
+  MeasuredParams measured(const Trial& in_search) const;
   Verdict verdict(const Params& params, std::size_t objective) const;
   bool is_confirmed(const Params& params) const;
   /// Whether the point runs in the next round.
   bool is_open(const Params& params) const;
   std::vector<double> costs_of_measured(const MeasuredParams& measured) const;
 
-  const std::vector<FinishedTrial>& trials_;
+  const std::vector<Trial>& trials_;
   const StudyOptions& options_;
-  std::vector<const FinishedTrial*> front_;   ///< of the search, by the first objective
-  std::vector<const FinishedTrial*> chosen_;  ///< of the front, to be run again
+  std::vector<const Trial*> front_;   ///< of the search, by the first objective
+  std::vector<const Trial*> chosen_;  ///< of the front, to be run again
   std::map<Params, Runs> runs_;
   /// What remains of the round that has begun.
   std::vector<Params> rest_;

@@ -26,42 +26,33 @@ Error of_another_study(std::size_t number, const std::string& why) {
 /// Returns the trials of the search in `history`, and those that still run, as they were asked and
 /// told. The clock is the number of trials that have ended. An error names the trial that no study
 /// of `space` has.
-Result<std::vector<SessionTrial>> searched(const std::vector<FinishedTrial>& history,
-                                           const std::vector<RunningTrial>& running,
-                                           const Space& space) {
-  std::vector<SessionTrial> past;
+Result<std::vector<Trial>> searched(const std::vector<Trial>& history,
+                                    const std::vector<Trial>& running, const Space& space) {
+  std::vector<Trial> past;
   std::set<std::int64_t> numbers;
   for (std::size_t i = 0; i < history.size(); ++i) {
-    const FinishedTrial& trial = history[i];
+    const Trial& trial = history[i];
     const auto refuse = [&](const std::string& why) { return failure(of_another_study(i, why)); };
     const auto params = space.admit(trial.params);
     if (!params) return refuse(params.error().message);
     const auto place = static_cast<std::int64_t>(i);
     if (!numbers.insert(trial.number).second) return refuse("another one has its number");
-    if (trial.known > place) {
-      return refuse("it was asked for after " + std::to_string(trial.known) + " trials, and only " +
+    if (trial.began > place) {
+      return refuse("it was asked for after " + std::to_string(trial.began) + " trials, and only " +
                     std::to_string(place) + " are before it");
     }
-    if (trial.outcome.state == TrialState::running) return refuse("it has not finished");
+    if (is_running(trial)) return refuse("it has not finished");
     if (i == 0 && *params != space.defaults()) return refuse("not the default");
     if (trial.phase == TrialPhase::confirm) continue;
     if (past.size() < i) return refuse("a search after a confirmation");
-    past.push_back({.number = trial.number,
-                    .params = *params,
-                    .outcome = trial.outcome,
-                    .began = trial.known,
-                    .ended = place + 1});
+    Trial& admitted = past.emplace_back(trial);
+    admitted.params = *params;
+    admitted.ended = place + 1;
   }
-  for (const RunningTrial& trial : running) {
-    if (trial.phase == TrialPhase::confirm) continue;
-    TrialOutcome outcome;
-    outcome.state = TrialState::running;
-    past.push_back({.number = trial.number,
-                    .params = trial.params,
-                    .outcome = std::move(outcome),
-                    .began = trial.known});
+  for (const Trial& trial : running) {
+    if (trial.phase == TrialPhase::search) past.push_back(trial);
   }
-  std::ranges::stable_sort(past, {}, &SessionTrial::number);
+  std::ranges::stable_sort(past, {}, &Trial::number);
   return past;
 }
 
@@ -77,7 +68,7 @@ class Study {
         stopped_(options.stopped) {}
 
   /// Takes what the session has been through, and the confirmations behind it.
-  Result<void> resume(std::vector<FinishedTrial> history, const std::vector<RunningTrial>& running);
+  Result<void> resume(std::vector<Trial> history, const std::vector<Trial>& running);
   Result<void> search();
   Result<void> confirm();
   StudyResult conclude();
@@ -85,17 +76,19 @@ class Study {
  private:
   bool has_several_objectives() const { return options_.session.search.objectives > 1; }
   const Space& space() const { return session_.space(); }
+  /// The time by the clock of run_study().
+  std::int64_t now() const { return std::ssize(trials_); }
   /// Returns the cost of the first objective.
-  double cost_of(const FinishedTrial& trial) const {
-    return cost(trial.outcome.value, direction_at(session_.directions(), 0));
+  double cost_of(const Trial& trial) const {
+    return cost(*trial.outcome.value, direction_at(session_.directions(), 0));
   }
   /// The trial of the search with the lowest cost; null when nothing completed.
-  const FinishedTrial* lowest() const;
+  const Trial* lowest() const;
   /// The winner of the search; null when nothing completed.
-  const FinishedTrial* winner() const;
+  const Trial* winner() const;
   /// The setting that the search recommends, if its trial completed: the default where it is
   /// believed to be no worse.
-  const FinishedTrial* believed_best(const FinishedTrial& measured) const;
+  const Trial* believed_best(const Trial& measured) const;
   /// The setting that the confirmation runs next; nothing when it is over.
   std::optional<Params> next_of_confirmation() const;
   bool is_search_over() const;
@@ -107,7 +100,8 @@ class Study {
   /// Starts from an earlier study, if there is one.
   Result<void> take_donor();
   Result<void> stop(std::string reason);
-  Result<void> start(const TrialToRun& trial);
+  /// Starts a trial of this phase with these params, on its worker if that can be.
+  Result<void> start(Trial trial, std::span<const double> incumbent = {});
   /// Waits for a trial to end, or for a place to come free.
   Result<void> wait();
   /// Takes the trials that have ended, without waiting.
@@ -119,25 +113,25 @@ class Study {
   TrialCrew& crew_;
   StudyObserver& observer_;
   const CancelToken& cancel_;
-  std::vector<FinishedTrial> trials_;  ///< those of the search first, as the session was told
-  std::map<std::int64_t, RunningTrial> running_;  ///< by their numbers
-  std::string stopped_;                           ///< as in StudyResult
+  std::vector<Trial> trials_;              ///< those of the search first, as the session was told
+  std::map<std::int64_t, Trial> running_;  ///< by their numbers
+  std::string stopped_;                    ///< as in StudyResult
 };
 
-Result<void> Study::resume(std::vector<FinishedTrial> history,
-                           const std::vector<RunningTrial>& running) {
-  for (FinishedTrial& trial : history) {
+Result<void> Study::resume(std::vector<Trial> history, const std::vector<Trial>& running) {
+  for (Trial& trial : history) {
     auto params = space().admit(trial.params);
     HOCKET_TRY(params);
     trial.params = std::move(*params);
+    trial.ended = now() + 1;
     if (trial.phase == TrialPhase::confirm && next_of_confirmation() != trial.params)
       return failure(of_another_study(trials_.size(), "a confirmation that was not due"));
     trials_.push_back(std::move(trial));
   }
-  for (const RunningTrial& trial : running) {
+  for (const Trial& trial : running) {
     auto params = space().admit(trial.params);
     HOCKET_TRY(params);
-    RunningTrial& kept = running_[trial.number] = trial;
+    Trial& kept = running_[trial.number] = trial;
     kept.params = std::move(*params);
   }
   return {};
@@ -148,15 +142,14 @@ Result<void> Study::check_cancel() const {
   return failure(ErrorCode::interrupted, "the study was interrupted");
 }
 
-Result<void> Study::start(const TrialToRun& trial) {
+Result<void> Study::start(Trial trial, std::span<const double> incumbent) {
   HOCKET_TRY(check_cancel());
-  const auto number = crew_.start(trial);
+  const auto number = crew_.start(trial, incumbent);
   HOCKET_TRY(number);
-  running_[*number] = {.number = *number,
-                       .phase = trial.phase,
-                       .params = trial.params,
-                       .known = static_cast<std::int64_t>(trials_.size())};
-  return observer_.trial_started(*number, trial.phase, trial.params);
+  trial.number = *number;
+  trial.began = now();
+  const Trial& kept = running_[*number] = std::move(trial);
+  return observer_.trial_started(kept.number, kept.phase, kept.params);
 }
 
 Result<void> Study::wait() {
@@ -166,13 +159,11 @@ Result<void> Study::wait() {
   if (!*ended) return {};
   const auto found = running_.find((*ended)->number);
   HOCKET_CHECK(found != running_.end(), "a trial ends once, after it was started");
-  FinishedTrial trial{.number = (*ended)->number,
-                      .phase = found->second.phase,
-                      .params = std::move(found->second.params),
-                      .outcome = finite_or_failed(std::move((*ended)->outcome)),
-                      .worker = std::move((*ended)->worker),
-                      .known = found->second.known};
+  Trial trial = std::move(found->second);
   running_.erase(found);
+  trial.outcome = finite_or_failed(std::move((*ended)->outcome));
+  trial.worker = std::move((*ended)->worker);
+  trial.ended = now() + 1;
   HOCKET_TRY(observer_.trial_finished(trial));
   if (trial.phase == TrialPhase::search) HOCKET_TRY(session_.tell(trial.params, trial.outcome));
   trials_.push_back(std::move(trial));
@@ -226,11 +217,10 @@ Result<bool> Study::start_searches() {
     if (trials_.empty() && !running_.empty()) break;  // the default runs alone
     const SessionNext next = session_.ask();
     if (!next.params) return false;
-    const FinishedTrial* const incumbent = may_end_early ? lowest() : nullptr;
-    HOCKET_TRY(start({.phase = TrialPhase::search,
-                      .params = *next.params,
-                      .incumbent = incumbent ? std::span(incumbent->outcome.samples)
-                                             : std::span<const double>()}));
+    const Trial* const incumbent = may_end_early ? lowest() : nullptr;
+    HOCKET_TRY(
+        start({.phase = TrialPhase::search, .params = *next.params},
+              incumbent ? std::span(incumbent->outcome.samples) : std::span<const double>()));
   }
   return true;
 }
@@ -255,30 +245,29 @@ Result<void> Study::search() {
   return {};
 }
 
-const FinishedTrial* Study::lowest() const {
+const Trial* Study::lowest() const {
   const auto best = session_.best();
   return best ? &trials_[*best] : nullptr;
 }
 
-const FinishedTrial* Study::winner() const {
-  const FinishedTrial* measured = lowest();
+const Trial* Study::winner() const {
+  const Trial* measured = lowest();
   if (!measured) return nullptr;
-  const FinishedTrial* believed = believed_best(*measured);
+  const Trial* believed = believed_best(*measured);
   const double value = cost_of(*believed);
   const bool contradicted = cost_of(*measured) < value - kContradiction * std::abs(value);
   return contradicted ? measured : believed;
 }
 
-const FinishedTrial* Study::believed_best(const FinishedTrial& measured) const {
+const Trial* Study::believed_best(const Trial& measured) const {
   const auto recommended = session_.recommend();
   if (!recommended) return &measured;
-  const double by_default = cost_of(trials_.front());
-  if (is_complete(trials_.front()) &&
-      cost(recommended->expected, direction_at(session_.directions(), 0)) >=
-          by_default - 1e-9 * std::abs(by_default)) {
-    return &trials_.front();
+  if (is_complete(trials_.front())) {
+    const double by_default = cost_of(trials_.front());
+    const double expected = cost(recommended->expected, direction_at(session_.directions(), 0));
+    if (expected >= by_default - 1e-9 * std::abs(by_default)) return &trials_.front();
   }
-  for (const FinishedTrial& trial : trials_) {
+  for (const Trial& trial : trials_) {
     if (trial.phase == TrialPhase::search && is_complete(trial) &&
         trial.params == recommended->params) {
       return &trial;
@@ -352,7 +341,7 @@ StudyOptions study_options(const StudyDefinition& definition) {
           .default_is_assumed = !assumed_parameters(definition.default_sources).empty()};
 }
 
-Result<StudyResult> run_study(const StudyOptions& options, std::vector<FinishedTrial> history,
+Result<StudyResult> run_study(const StudyOptions& options, std::vector<Trial> history,
                               TrialCrew& crew, StudyObserver& observer, const CancelToken& cancel) {
   if (options.confirm_pairs < 0) {
     return failure(ErrorCode::invalid_argument, "confirmation pairs: expected at least 0, found " +
@@ -371,11 +360,11 @@ Result<StudyResult> run_study(const StudyOptions& options, std::vector<FinishedT
   return study.conclude();
 }
 
-Result<StudyResult> run_study(const StudyOptions& options, std::vector<FinishedTrial> history,
+Result<StudyResult> run_study(const StudyOptions& options, std::vector<Trial> history,
                               TrialRunner& runner, StudyObserver& observer,
                               const CancelToken& cancel) {
   std::int64_t next_number = 0;
-  for (const FinishedTrial& trial : history) next_number = std::max(next_number, trial.number + 1);
+  for (const Trial& trial : history) next_number = std::max(next_number, trial.number + 1);
   SerialCrew crew(runner, next_number);
   return run_study(options, std::move(history), crew, observer, cancel);
 }

@@ -32,20 +32,10 @@
 #include "tuner/study/study_session.h"
 #include "tuner/study/trial_crew.h"
 #include "tuner/trial/cancel.h"
+#include "tuner/trial/trial.h"
 #include "tuner/trial/trial_runner.h"
 
 namespace hocket {
-
-struct FinishedTrial {
-  std::int64_t number = 0;  ///< from 0, in the order in which trials were started
-  TrialPhase phase = TrialPhase::search;
-  Params params;
-  TrialOutcome outcome;     ///< complete, failed or timeout
-  std::string worker = {};  ///< who ran it, of a crew of several
-  std::int64_t known = 0;   ///< how many trials had ended when it was asked for
-
-  bool operator==(const FinishedTrial&) const = default;
-};
 
 struct StudyOptions {
   SessionOptions session;         ///< no donor counts with several objectives
@@ -59,7 +49,7 @@ struct StudyOptions {
   bool default_is_assumed = false;  ///< nobody said what the default is; for texts
   /// Called for a donor when the first trial, which says what the job is, has finished and no other
   /// has. May be empty. When the study is resumed, `session` must have the donor that it returned.
-  std::function<Result<std::optional<Donor>>(const FinishedTrial& first)> find_donor = {};
+  std::function<Result<std::optional<Donor>>(const Trial& first)> find_donor = {};
 };
 
 /// Returns how a study is run, except for how it finds a donor.
@@ -71,7 +61,7 @@ class StudyObserver {
   virtual ~StudyObserver() = default;
   virtual Result<void> trial_started(std::int64_t number, TrialPhase phase,
                                      const Params& params) = 0;
-  virtual Result<void> trial_finished(const FinishedTrial& trial) = 0;
+  virtual Result<void> trial_finished(const Trial& trial) = 0;
   /// The search has ended before its trials were used up. Not called again for a resumed study that
   /// knows the reason (StudyOptions::stopped).
   virtual Result<void> search_stopped(const std::string& reason) = 0;
@@ -127,7 +117,7 @@ struct StudyResult {
   /// With several objectives: the settings that no other one beats in all of them, the best in the
   /// first one in front.
   std::vector<FrontPoint> front = {};
-  std::vector<FinishedTrial> trials;  ///< in the order in which they ended
+  std::vector<Trial> trials;  ///< in the order in which they ended
 };
 
 /// Goes on after `history`, the finished trials of the same study in the order in which they ended,
@@ -137,11 +127,11 @@ struct StudyResult {
 /// invalid_argument for a space of one point, fewer than 1 trial, or a history of another study;
 /// interrupted; and those of the crew and the observer. Nothing is lost by an error: the observer
 /// knows every finished trial.
-Result<StudyResult> run_study(const StudyOptions& options, std::vector<FinishedTrial> history,
+Result<StudyResult> run_study(const StudyOptions& options, std::vector<Trial> history,
                               TrialCrew& crew, StudyObserver& observer, const CancelToken& cancel);
 
 /// With a crew of one runner.
-Result<StudyResult> run_study(const StudyOptions& options, std::vector<FinishedTrial> history,
+Result<StudyResult> run_study(const StudyOptions& options, std::vector<Trial> history,
                               TrialRunner& runner, StudyObserver& observer,
                               const CancelToken& cancel);
 

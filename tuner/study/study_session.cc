@@ -11,6 +11,7 @@
 namespace hocket {
 namespace {
 
+constexpr const char* kGiven = "not asked for";
 constexpr const char* kNotAsked = "not asked: every setting had been asked before";
 
 std::optional<double> median_of(const TrialOutcome& outcome, const char* metric) {
@@ -74,7 +75,8 @@ Evaluation evaluation_of(const Params& params, const TrialOutcome& outcome,
   if (outcome.state != TrialState::complete) return evaluation;
   const std::vector<double> costs = costs_of(outcome, directions);
   evaluation.value = costs.front();
-  evaluation.standard_error = median_standard_error(outcome.spread, outcome.samples.size());
+  evaluation.standard_error =
+      median_standard_error(outcome.spread.value_or(0), outcome.samples.size());
   evaluation.others.assign(costs.begin() + 1, costs.end());
   const auto reference = outcome.metrics.find(kReferenceMetric);
   if (reference == outcome.metrics.end() || reference->second.empty()) return evaluation;
@@ -82,7 +84,7 @@ Evaluation evaluation_of(const Params& params, const TrialOutcome& outcome,
   if (middle > 0) {
     evaluation.standard_error +=
         median_standard_error(spread(reference->second), reference->second.size()) / middle *
-        outcome.value;
+        *outcome.value;
   }
   return evaluation;
 }
@@ -90,7 +92,7 @@ Evaluation evaluation_of(const Params& params, const TrialOutcome& outcome,
 StudySession::StudySession(SessionOptions options, std::unique_ptr<Search> search)
     : options_(std::move(options)), search_(std::move(search)) {}
 
-Result<StudySession> StudySession::make(SessionOptions options, std::span<const SessionTrial> past,
+Result<StudySession> StudySession::make(SessionOptions options, std::span<const Trial> past,
                                         const OnReplayed& on_replayed) {
   if (options.trials < 1) {
     return failure(ErrorCode::invalid_argument,
@@ -103,12 +105,11 @@ Result<StudySession> StudySession::make(SessionOptions options, std::span<const 
   return session;
 }
 
-Result<void> StudySession::replay(std::span<const SessionTrial> past,
-                                  const OnReplayed& on_replayed) {
-  std::vector<const SessionTrial*> running;  // in the order in which they end
+Result<void> StudySession::replay(std::span<const Trial> past, const OnReplayed& on_replayed) {
+  std::vector<const Trial*> running;  // in the order in which they end
   const auto tell_until = [&](std::optional<std::int64_t> time) -> Result<void> {
     while (!running.empty() && (!time || running.front()->ended <= *time)) {
-      const SessionTrial& trial = *running.front();
+      const Trial& trial = *running.front();
       running.erase(running.begin());
       if (auto ok = tell(trial.params, trial.outcome); !ok) {
         return failure(ok.error().in("trial " + std::to_string(trial.number + 1)));
@@ -117,7 +118,7 @@ Result<void> StudySession::replay(std::span<const SessionTrial> past,
     return {};
   };
   std::int64_t next_number = 0;
-  for (const SessionTrial& trial : past) {
+  for (const Trial& trial : past) {
     const auto refuse = [&](const std::string& why) {
       return failure(ErrorCode::invalid_argument,
                      "trial " + std::to_string(trial.number + 1) + ": " + why);
@@ -126,24 +127,20 @@ Result<void> StudySession::replay(std::span<const SessionTrial> past,
     auto params = options_.space.admit(trial.params);
     if (!params) return refuse(params.error().message);
     if (auto ok = tell_until(trial.began); !ok) return ok;
-    const SessionTrial admitted{.number = trial.number - next_number,
-                                .params = std::move(*params),
-                                .outcome = {},
-                                .is_given = trial.is_given};
-    const SessionNext next = ask_again(admitted);
+    const SessionNext next = trial.is_given ? SessionNext{*params, AskKind::given, kGiven}
+                                            : ask_again(*params, trial.number - next_number);
     if (on_replayed) on_replayed(trial, next);
     next_number = trial.number + 1;
-    outstanding_.insert(admitted.params);
-    if (trial.outcome.state == TrialState::running) continue;
-    const auto place = std::ranges::upper_bound(running, trial.ended, {}, &SessionTrial::ended);
+    outstanding_.insert(std::move(*params));
+    if (is_running(trial)) continue;
+    const auto place = std::ranges::upper_bound(running, trial.ended, {}, &Trial::ended);
     running.insert(place, &trial);
   }
   return tell_until(std::nullopt);
 }
 
-SessionNext StudySession::ask_again(const SessionTrial& trial) {
-  const Params& params = trial.params;
-  if (trial.is_given || is_known(params)) return {params, AskKind::given, "not asked for"};
+SessionNext StudySession::ask_again(const Params& params, std::int64_t lost_before) {
+  if (is_known(params)) return {params, AskKind::given, kGiven};
   if (take(lost_, params) || take(spare_, params))
     return {params, AskKind::again, "asked before, and not run"};
   if (const auto recommended = due_recommendation()) {
@@ -153,7 +150,7 @@ SessionNext StudySession::ask_again(const SessionTrial& trial) {
                    : "another setting would be recommended now, since ") +
                 recommended->reason};
   }
-  return search_again(params, trial.number);
+  return search_again(params, lost_before);
 }
 
 SessionNext StudySession::search_again(const Params& params, std::int64_t lost_before) {

@@ -33,7 +33,7 @@
 #include "tuner/search/search.h"
 #include "tuner/space/space.h"
 #include "tuner/study/study_definition.h"
-#include "tuner/trial/trial_runner.h"
+#include "tuner/trial/trial.h"
 
 namespace hocket {
 
@@ -75,17 +75,6 @@ Evaluation evaluation_of(const Params& params, const TrialOutcome& outcome,
 /// Returns the directions of a definition's objectives, in order.
 std::vector<Direction> directions_of(const StudyDefinition& definition);
 
-/// A trial of a session's past.
-struct SessionTrial {
-  std::int64_t number = 0;  ///< from 0, in the order of asking; a missing number was lost
-  Params params;
-  TrialOutcome outcome;  ///< in state `running` while the trial is outstanding
-  /// When it was asked and told, in any unit: a trial was told before another was asked if its end
-  /// is at or before the other's begin.
-  std::int64_t began = 0, ended = 0;
-  bool is_given = false;  ///< the caller ran it without asking
-};
-
 enum class AskKind {
   search,       ///< the search asked for it
   recommended,  ///< the last trial of the budget tries what is recommended
@@ -108,16 +97,17 @@ class StudySession {
  public:
   using IsExcluded = std::function<bool(const Params&)>;
   /// Called with each past trial and what the session asks for in its place now.
-  using OnReplayed = std::function<void(const SessionTrial&, const SessionNext&)>;
+  using OnReplayed = std::function<void(const Trial&, const SessionNext&)>;
 
-  /// Makes a session that has been through `past`, in order of numbers. Equal asks, tells and
+  /// Makes a session that has been through `past`, the trials of a search in order of numbers, of
+  /// which those that run are outstanding. Equal asks, tells and
   /// losses of trials are assumed as far as `past` shows them: of a lost trial there is only the
   /// gap that its number leaves, and what is asked for there and not found in `past` is asked
   /// again.
   ///
   /// invalid_argument for a space of one point, fewer than 1 trial, what make_search() refuses, or
   /// a trial of `past` that the space or the search refuses, with its number.
-  static Result<StudySession> make(SessionOptions options, std::span<const SessionTrial> past = {},
+  static Result<StudySession> make(SessionOptions options, std::span<const Trial> past = {},
                                    const OnReplayed& on_replayed = {});
 
   /// Returns the next setting to run, which is outstanding from now on. Settings that `is_excluded`
@@ -163,8 +153,10 @@ class StudySession {
  private:
   StudySession(SessionOptions options, std::unique_ptr<Search> search);
 
-  Result<void> replay(std::span<const SessionTrial> past, const OnReplayed& on_replayed);
-  SessionNext ask_again(const SessionTrial& trial);
+  Result<void> replay(std::span<const Trial> past, const OnReplayed& on_replayed);
+  /// Asks for `params` as at the time when `lost_before` trials were asked for in front of them
+  /// whose runs were lost.
+  SessionNext ask_again(const Params& params, std::int64_t lost_before);
   SessionNext search_again(const Params& params, std::int64_t lost_before);
 
   bool is_known(const Params& params) const;

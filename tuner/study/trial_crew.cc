@@ -6,18 +6,23 @@
 
 namespace hocket {
 
-Result<std::int64_t> SerialCrew::start(const TrialToRun& trial) {
+Result<std::int64_t> SerialCrew::start(const Trial& trial, std::span<const double> incumbent) {
   HOCKET_CHECK(!started_, "a serial crew runs one trial at a time");
   started_ = trial;
+  started_->number = next_number_;
+  started_->worker.clear();
+  incumbent_ = incumbent;
   return next_number_;
 }
 
-Result<std::optional<EndedTrial>> SerialCrew::wait() {
+Result<std::optional<Trial>> SerialCrew::wait() {
   HOCKET_CHECK(started_, "a serial crew waits for a trial that was started");
-  const TrialToRun trial = *std::exchange(started_, std::nullopt);
-  auto outcome = runner_.run(trial.params, trial.incumbent);
+  Trial trial = *std::exchange(started_, std::nullopt);
+  auto outcome = runner_.run(trial.params, incumbent_);
   HOCKET_TRY(outcome);
-  return EndedTrial{next_number_++, std::move(*outcome), {}};
+  trial.outcome = std::move(*outcome);
+  ++next_number_;
+  return trial;
 }
 
 }  // namespace hocket

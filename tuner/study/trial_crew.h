@@ -7,58 +7,35 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/protocol/trial_status.h"
-#include "tuner/space/params.h"
+#include "tuner/trial/trial.h"
 #include "tuner/trial/trial_runner.h"
 
 namespace hocket {
-
-/// A trial that is to be run.
-struct TrialToRun {
-  TrialPhase phase = TrialPhase::search;
-  Params params;
-  /// Samples of the best trial so far, as TrialRunner::run() takes them.
-  std::span<const double> incumbent = {};
-  /// Runs on this worker as long as the crew has it, otherwise on any; empty: on any.
-  std::string worker = {};
-};
-
-/// A trial that has been started and has not ended.
-struct RunningTrial {
-  std::int64_t number = 0;
-  TrialPhase phase = TrialPhase::search;
-  Params params;
-  std::int64_t known = 0;  ///< as in FinishedTrial
-};
-
-/// How a trial ended.
-struct EndedTrial {
-  std::int64_t number = 0;
-  TrialOutcome outcome;
-  std::string worker = {};  ///< who ran it; empty if there is only one
-};
 
 class TrialCrew {
  public:
   virtual ~TrialCrew() = default;
 
-  /// Returns the trials of a resumed study that still run, in order of their numbers.
-  virtual Result<std::vector<RunningTrial>> running() = 0;
+  /// Returns the trials of a resumed study that still run, in order of their numbers. They began by
+  /// the clock of run_study().
+  virtual Result<std::vector<Trial>> running() = 0;
 
   /// Returns how many more trials would start at once now.
   virtual Result<std::size_t> free() = 0;
 
-  /// Starts a trial and returns its number, which is above those of all trials before. A trial
-  /// whose worker is lost stays started: another worker runs it.
-  virtual Result<std::int64_t> start(const TrialToRun& trial) = 0;
+  /// Starts a trial of this phase with these params, and returns its number, which is above those
+  /// of all trials before. It runs on `trial.worker` as long as the crew has that one, otherwise on
+  /// any. A trial whose worker is lost stays started: another worker runs it. `incumbent` is as in
+  /// TrialRunner::run(), and must stay until the trial has ended.
+  virtual Result<std::int64_t> start(const Trial& trial, std::span<const double> incumbent) = 0;
 
-  /// Waits until a trial has ended, and returns it; or returns nothing, when more trials may start
-  /// than before. An error means that the study cannot go on, as TrialRunner::run() says.
-  virtual Result<std::optional<EndedTrial>> wait() = 0;
+  /// Waits until a trial has ended, and returns it with its outcome and who ran it, its times
+  /// aside; or returns nothing, when more trials may start than before. An error means that the
+  /// study cannot go on, as TrialRunner::run() says.
+  virtual Result<std::optional<Trial>> wait() = 0;
 
   /// Returns whether wait() would return an ended trial at once. Trials that end together are all
   /// told before the study asks for more.
@@ -72,16 +49,17 @@ class SerialCrew final : public TrialCrew {
   SerialCrew(TrialRunner& runner, std::int64_t next_number)
       : runner_(runner), next_number_(next_number) {}
 
-  Result<std::vector<RunningTrial>> running() override { return std::vector<RunningTrial>(); }
+  Result<std::vector<Trial>> running() override { return std::vector<Trial>(); }
   Result<std::size_t> free() override { return started_ ? 0 : 1; }
-  Result<std::int64_t> start(const TrialToRun& trial) override;
+  Result<std::int64_t> start(const Trial& trial, std::span<const double> incumbent) override;
   /// Runs the trial that was started.
-  Result<std::optional<EndedTrial>> wait() override;
+  Result<std::optional<Trial>> wait() override;
 
  private:
   TrialRunner& runner_;
   std::int64_t next_number_;
-  std::optional<TrialToRun> started_;
+  std::optional<Trial> started_;
+  std::span<const double> incumbent_;  ///< of the trial that was started
 };
 
 }  // namespace hocket

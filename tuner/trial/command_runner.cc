@@ -355,8 +355,7 @@ void CommandRunner::apply_limits(const ProcessResult& result, TrialOutcome& outc
     if (result.ended_early && (!only_grows || limit.is_least)) continue;
     const auto why = problem(limit, options_.skip, evidence_for(objective, result, outcome));
     if (!why) continue;
-    outcome.state = TrialState::failed;
-    outcome.message = printable(*why, kMessageLimitBytes);
+    set_failed(outcome, printable(*why, kMessageLimitBytes));
   }
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 /// The trials of a study's search, as the search went through them and as they are explained.
 struct SearchHistory {
-  std::vector<SessionTrial> past;
+  std::vector<Trial> past;
   std::vector<SearchTrial> ended;
 };
 
@@ -22,7 +22,7 @@ Result<SearchHistory> search_history(Store& store, const StudyRow& study) {
   SearchHistory history;
   for (const auto& row : *rows) {
     if (row.phase != TrialPhase::search) continue;
-    auto trial = session_trial(row);
+    auto trial = trial_of(row);
     HOCKET_TRY(trial);
     if (row.state != TrialState::running) {
       SearchTrial ended{row.number, evaluation_of(trial->params, trial->outcome), row.message};

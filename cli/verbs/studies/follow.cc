@@ -52,9 +52,9 @@ class FollowedStudy {
     if (!definition) return failure(definition.error().in("study " + study_.name));
     const auto rows = finished_trials();
     HOCKET_TRY(rows);
-    std::vector<FinishedTrial> history;
+    std::vector<Trial> history;
     for (const TrialRow& row : *rows) {
-      auto trial = finished_trial(row);
+      auto trial = trial_of(row);
       HOCKET_TRY(trial);
       history.push_back(std::move(*trial));
       seen_.insert(row.id);
@@ -64,7 +64,7 @@ class FollowedStudy {
     if (progress_) {
       context_.err << "following study " << study_.name << ", which has " << history.size()
                    << (history.size() == 1 ? " finished trial" : " finished trials") << std::endl;
-      for (const FinishedTrial& trial : history) progress_->recall(trial);
+      for (const Trial& trial : history) progress_->recall(trial);
     }
     return show_running();
   }
@@ -127,7 +127,7 @@ class FollowedStudy {
       context_.out << json_text(document) << std::endl;
       return {};
     }
-    const auto trial = finished_trial(row);
+    const auto trial = trial_of(row);
     HOCKET_TRY(trial);
     std::string note;
     if (study_.topology_id) {

@@ -32,7 +32,7 @@ TunedJob job(int ranks, const std::string& workload = "gpt2") {
 }
 
 /// A trial with a job's report, or with the clock's time only.
-struct Trial {
+struct Measured {
   std::int64_t x = 0;
   double value = 0;
   bool reported = true;
@@ -41,7 +41,7 @@ struct Trial {
 class DonorSource : public ::testing::Test {
  protected:
   StudyRow add(const std::string& name, const TunedJob& job, const StudyDefinition& definition,
-               const std::vector<Trial>& trials, StudyState state = StudyState::finished,
+               const std::vector<Measured>& trials, StudyState state = StudyState::finished,
                const std::vector<std::string>& command = {"job"}) {
     auto row = store_->create_study({.name = name,
                                      .command = command,
@@ -49,7 +49,7 @@ class DonorSource : public ::testing::Test {
                                      .owner = "",
                                      .topology_id = *store_->upsert_topology(job.topology),
                                      .workload_id = *store_->upsert_workload(job.workload)});
-    for (const Trial& trial : trials) {
+    for (const Measured& trial : trials) {
       const auto started = store_->start_trial({.study_id = row->id, .params = {{"X", trial.x}}});
       EXPECT_TRUE(store_->finish_trial(
           started->id,
@@ -74,7 +74,7 @@ class DonorSource : public ::testing::Test {
   }
 
   std::unique_ptr<Store> store_ = open_store_in_memory();
-  const std::vector<Trial> trials_{{3, 30}, {5, 10}, {7, 20}};
+  const std::vector<Measured> trials_{{3, 30}, {5, 10}, {7, 20}};
 };
 
 TEST_F(DonorSource, TheNearestIsTakenAndTheLastOfEquals) {
@@ -160,7 +160,7 @@ TEST_F(DonorSource, ANamedStudyIsTakenHoweverFarOrRefusedWithTheReason) {
 TEST_F(DonorSource, WhatIsTakenIsKeptInTheDefinition) {
   add("earlier", job(4), definition(), trials_);
   const auto own = add("own", job(2), definition(), {{1, 50}}, StudyState::running);
-  FinishedTrial first{0, TrialPhase::search, {{"X", std::int64_t{1}}}, {}};
+  Trial first{0, TrialPhase::search, {{"X", std::int64_t{1}}}, {}};
   first.outcome.state = TrialState::complete;
   first.outcome.metrics = {{"iteration_ns", {50}}};
   const auto taken = take_donor(*store_, own.id, first);
@@ -175,9 +175,9 @@ TEST_F(DonorSource, WhatIsTakenIsKeptInTheDefinition) {
 
 TEST_F(DonorSource, NothingIsTakenUnasked) {
   add("earlier", job(2), definition(), trials_);
-  FinishedTrial failed{0, TrialPhase::search, {{"X", std::int64_t{1}}}, {}};
+  Trial failed{0, TrialPhase::search, {{"X", std::int64_t{1}}}, {}};
   failed.outcome.state = TrialState::failed;
-  FinishedTrial first = failed;
+  Trial first = failed;
   first.outcome.state = TrialState::complete;
   first.outcome.metrics = {{"iteration_ns", {50}}};
   auto unwanted = definition();
@@ -195,7 +195,7 @@ TEST_F(DonorSource, NothingIsTakenUnasked) {
 TEST_F(DonorSource, PassesOnWhateverTheStoreRefuses) {
   add("earlier", job(2), definition(), trials_);
   const auto own = add("own", job(2), definition(), {}, StudyState::running);
-  FinishedTrial first{0, TrialPhase::search, {{"X", std::int64_t{1}}}, {}};
+  Trial first{0, TrialPhase::search, {{"X", std::int64_t{1}}}, {}};
   first.outcome.state = TrialState::complete;
   first.outcome.metrics = {{"iteration_ns", {50}}};
   for (int call = 1; call <= 8; ++call) {

@@ -183,9 +183,9 @@ TEST_F(OpenStudyTest, ReadsTrialsInTheOrderInWhichTheyEndedAndWhatWasKnownOfThem
   const auto history = read_history(*store_, study).value();
   std::vector<std::int64_t> numbers, known;
   std::string workers;
-  for (const FinishedTrial& trial : history) {
+  for (const Trial& trial : history) {
     numbers.push_back(trial.number);
-    known.push_back(trial.known);
+    known.push_back(trial.began);
     workers += trial.worker;
   }
   EXPECT_THAT(numbers, ElementsAre(0, 2, 1, 3));

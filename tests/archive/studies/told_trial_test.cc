@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/store/fixtures.h"
+#include "tuner/study/study_session.h"
 
 namespace hocket {
 namespace {
@@ -41,14 +42,13 @@ TEST_F(ToldTrial, AnOutcomeComesBackFromTheStoreAsItWas) {
     const TrialRow row = stored(outcome);
     EXPECT_EQ(outcome_of(row), outcome);
     const Params params{{"x", std::int64_t{4}}, {"y", std::string("z")}};
-    EXPECT_EQ(must(finished_trial(row)),
-              (FinishedTrial{row.number - 1, TrialPhase::search, params, outcome}));
-    const auto trial = must(session_trial(row));
-    EXPECT_EQ(trial.params, params);
-    EXPECT_EQ(trial.number, row.number - 1);
-    EXPECT_EQ(trial.began, row.started_at_ns);
-    EXPECT_EQ(trial.ended, row.finished_at_ns);
-    EXPECT_FALSE(trial.is_given);
+    const auto trial = must(trial_of(row));
+    EXPECT_EQ(trial, (Trial{.number = row.number - 1,
+                            .phase = TrialPhase::search,
+                            .params = params,
+                            .outcome = outcome,
+                            .began = row.started_at_ns,
+                            .ended = row.finished_at_ns.value()}));
     EXPECT_EQ(evaluation_of(params, trial.outcome), evaluation_of(params, outcome));
   }
 }
@@ -56,14 +56,13 @@ TEST_F(ToldTrial, AnOutcomeComesBackFromTheStoreAsItWas) {
 TEST_F(ToldTrial, ARunningTrialIsOutstanding) {
   TrialOutcome still_running;
   still_running.state = TrialState::running;
-  EXPECT_EQ(must(session_trial(stored(still_running))).outcome.state, TrialState::running);
+  EXPECT_EQ(must(trial_of(stored(still_running))).outcome.state, TrialState::running);
 }
 
 TEST_F(ToldTrial, ParametersThatCannotBeReadAreAnErrorWithTheTrialsNumber) {
   TrialRow row = stored(full_outcome());
   row.params = {{"x", nlohmann::json::array()}};
-  EXPECT_EQ(message_of(finished_trial(row)).find("trial 1: "), 0U);
-  EXPECT_EQ(message_of(session_trial(row)).find("trial 1: "), 0U);
+  EXPECT_EQ(message_of(trial_of(row)).find("trial 1: "), 0U);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ constexpr std::int64_t kLeaseNs = 30 * kSecondNs;
 class NoObserver final : public StudyObserver {
  public:
   Result<void> trial_started(std::int64_t, TrialPhase, const Params&) override { return {}; }
-  Result<void> trial_finished(const FinishedTrial&) override { return {}; }
+  Result<void> trial_finished(const Trial&) override { return {}; }
   Result<void> search_stopped(const std::string&) override { return {}; }
 };
 
@@ -56,7 +56,7 @@ class WorkerCrewTest : public ::testing::Test {
     return {*study_.store, study_.open.study, clock_, cancel_, std::move(wait), std::move(on_look)};
   }
 
-  Result<StudyResult> run(TrialCrew& crew, std::vector<FinishedTrial> history = {}) {
+  Result<StudyResult> run(TrialCrew& crew, std::vector<Trial> history = {}) {
     NoObserver observer;
     return run_study(study_options(study_.definition), std::move(history), crew, observer, cancel_);
   }
@@ -108,9 +108,9 @@ TEST_F(WorkerCrewTest, TrialsThatEndTogetherAreAllKnownToWhatIsAskedNext) {
   const auto result = run(crew);
   ASSERT_TRUE(result) << result.error().message;
   std::int64_t together = 0;
-  for (const FinishedTrial& trial : result->trials) {
-    if (trial.phase != TrialPhase::search || trial.known < 2) continue;
-    EXPECT_EQ((trial.known - 1) % 3, 0) << trial.number;
+  for (const Trial& trial : result->trials) {
+    if (trial.phase != TrialPhase::search || trial.began < 2) continue;
+    EXPECT_EQ((trial.began - 1) % 3, 0) << trial.number;
     ++together;
   }
   EXPECT_GE(together, 6);
@@ -137,7 +137,7 @@ TEST_F(WorkerCrewTest, AResumedStudyTakesTrialsThatStillRun) {
     ASSERT_TRUE(result) << result.error().message;
     EXPECT_TRUE(result->promoted) << result->reason;
     std::set<Params> searched;
-    for (const FinishedTrial& trial : result->trials) {
+    for (const Trial& trial : result->trials) {
       if (trial.phase != TrialPhase::search) continue;
       EXPECT_TRUE(searched.insert(trial.params).second) << "a setting was searched twice";
     }

@@ -20,13 +20,13 @@ StudyDefinition progress_definition(const std::string& parameter) {
           .confirm_pairs = 3};
 }
 
-FinishedTrial trial(TrialPhase phase, std::int64_t x, double value) {
-  FinishedTrial trial{0, phase, {{"X", x}}, complete_trial({value})};
+Trial trial(TrialPhase phase, std::int64_t x, double value) {
+  Trial trial{0, phase, {{"X", x}}, complete_trial({value})};
   return trial;
 }
 
-FinishedTrial failed_trial(const std::string& message) {
-  FinishedTrial trial{0, TrialPhase::search, {{"X", std::int64_t{1}}}, {}};
+Trial failed_trial(const std::string& message) {
+  Trial trial{0, TrialPhase::search, {{"X", std::int64_t{1}}}, {}};
   trial.outcome.message = message;
   return trial;
 }

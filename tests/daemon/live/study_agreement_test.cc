@@ -66,7 +66,7 @@ TrialOutcome measured(const Params& params) {
 class NoObserver final : public StudyObserver {
  public:
   Result<void> trial_started(std::int64_t, TrialPhase, const Params&) override { return {}; }
-  Result<void> trial_finished(const FinishedTrial&) override { return {}; }
+  Result<void> trial_finished(const Trial&) override { return {}; }
   Result<void> search_stopped(const std::string&) override { return {}; }
 };
 

@@ -21,7 +21,7 @@ SessionOptions searched(std::uint64_t seed) {
 
 TEST(Retrace, FindsTheReasonsOfTheSearch) {
   auto session = StudySession::make(searched(5)).value();
-  std::vector<SessionTrial> trials;
+  std::vector<Trial> trials;
   std::vector<std::string> reasons;
   for (std::int64_t i = 0; i < 9; ++i) {
     const SessionNext next = session.ask();
@@ -60,7 +60,7 @@ TEST(Retrace, SaysWhenAnotherSettingWouldBeRecommendedOrNoneIsLeft) {
   SessionOptions options = searched(1);
   options.space = Space::make({{"x", IntegerRange{1, 2}, std::int64_t{1}}}).value();
   options.search.method = SearchMethod::grid;
-  std::vector<SessionTrial> trials;
+  std::vector<Trial> trials;
   for (std::int64_t i = 0; i < 3; ++i) {
     trials.push_back({.number = i,
                       .params = {{"x", i % 2 + 1}},

@@ -72,7 +72,7 @@ TEST(Confirmation, ValuesOfTheResultAreThoseOfTheConfirmation) {
   std::vector<double> values;
   for (const auto& trial : result.trials) {
     if (trial.phase == TrialPhase::confirm && trial.params == result.best.params) {
-      values.push_back(trial.outcome.value);
+      values.push_back(trial.outcome.value.value());
     }
   }
   ASSERT_GE(values.size(), 2u);
@@ -221,8 +221,9 @@ TEST(Confirmation, TrialsOfTheSearchMayEndByTheBestOfItAndConfirmationsNever) {
     ASSERT_EQ(result.trials.back().phase, TrialPhase::confirm);
     const TrialOutcome* best = nullptr;
     for (std::size_t i = 0; i < incumbents.size(); ++i) {
-      const auto& [trial_number, phase, params, outcome, worker, known] = result.trials[i];
-      const bool is_watched = end_trials_early && phase == TrialPhase::search && best;
+      const TrialOutcome& outcome = result.trials[i].outcome;
+      const bool is_searched = result.trials[i].phase == TrialPhase::search;
+      const bool is_watched = end_trials_early && is_searched && best;
       EXPECT_EQ(incumbents[i], is_watched ? best->samples : std::vector<double>()) << i;
       if (outcome.state != TrialState::complete) continue;
       if (!best || outcome.value < best->value) best = &outcome;

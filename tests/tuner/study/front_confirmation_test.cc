@@ -12,8 +12,8 @@
 namespace hocket {
 namespace {
 
-FinishedTrial trial_at(std::int64_t x, double first, double second) {
-  FinishedTrial trial{0, TrialPhase::search, {{"x", x}}, complete_trial({first})};
+Trial trial_at(std::int64_t x, double first, double second) {
+  Trial trial{0, TrialPhase::search, {{"x", x}}, complete_trial({first})};
   trial.outcome.others = {second};
   trial.outcome.metrics[metric_of_other(0)] = {second};
   return trial;
@@ -32,14 +32,14 @@ std::int64_t x_of(const Params& params) {
 /// A study whose search has ended. `again` says what x measures when it runs again.
 struct Front {
   StudyOptions options = two_objectives(5);
-  std::vector<FinishedTrial> trials;
+  std::vector<Trial> trials;
   std::vector<std::int64_t> order = {};
 
   template <class Again>
   std::vector<FrontPoint> confirm(const Again& again) {
     while (const auto next = FrontConfirmation(trials, options).next()) {
       order.push_back(x_of(*next));
-      FinishedTrial trial = again(x_of(*next));
+      Trial trial = again(x_of(*next));
       trial.phase = TrialPhase::confirm;
       trials.push_back(std::move(trial));
     }
@@ -111,7 +111,7 @@ TEST(FrontConfirmation, WhatIsMaximisedIsBetterWhereItIsHigher) {
 
 TEST(FrontConfirmation, AFailureEndsItWhereItHappens) {
   const auto failed = [](std::int64_t x) {
-    FinishedTrial trial = trial_at(x, 0, 0);
+    Trial trial = trial_at(x, 0, 0);
     trial.outcome = {};
     return trial;
   };

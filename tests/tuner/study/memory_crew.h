@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,24 +21,21 @@ namespace hocket {
 
 class MemoryCrew final : public TrialCrew {
  public:
-  using Job = std::function<Result<TrialOutcome>(const TrialToRun& trial, std::int64_t number)>;
+  using Job = std::function<Result<TrialOutcome>(const Trial& trial)>;
 
   MemoryCrew(std::size_t places, std::uint64_t seed, Job job)
       : places_(places), seed_(seed), job_(std::move(job)) {}
 
   /// Goes on where another crew was.
-  void adopt(std::vector<RunningTrial> running, std::int64_t next_number, std::int64_t ended) {
-    for (auto& trial : running) {
-      const TrialToRun to_run{.phase = trial.phase, .params = trial.params};
-      running_.emplace(trial.number, std::pair{std::move(trial), to_run});
-    }
+  void adopt(std::vector<Trial> running, std::int64_t next_number, std::int64_t ended) {
+    for (auto& trial : running) running_.emplace(trial.number, std::move(trial));
     next_number_ = next_number;
     ended_ = ended;
   }
 
-  Result<std::vector<RunningTrial>> running() override {
-    std::vector<RunningTrial> trials;
-    for (const auto& [number, trial] : running_) trials.push_back(trial.first);
+  Result<std::vector<Trial>> running() override {
+    std::vector<Trial> trials;
+    for (const auto& [number, trial] : running_) trials.push_back(trial);
     return trials;
   }
 
@@ -45,17 +43,16 @@ class MemoryCrew final : public TrialCrew {
     return places_ > running_.size() ? places_ - running_.size() : 0;
   }
 
-  Result<std::int64_t> start(const TrialToRun& trial) override {
+  Result<std::int64_t> start(const Trial& trial, std::span<const double>) override {
     EXPECT_LT(running_.size(), places_) << "more trials than places";
     most_running = std::max(most_running, running_.size() + 1);
-    const RunningTrial running{next_number_, trial.phase, trial.params, ended_};
-    TrialToRun kept = trial;
-    kept.incumbent = {};
-    running_.emplace(next_number_, std::pair{running, std::move(kept)});
+    Trial& kept = running_[next_number_] = trial;
+    kept.number = next_number_;
+    kept.began = ended_;
     return next_number_++;
   }
 
-  Result<std::optional<EndedTrial>> wait() override {
+  Result<std::optional<Trial>> wait() override {
     std::mt19937_64 random(seed_ + 31 * static_cast<std::uint64_t>(ended_) + running_.size());
     const bool has_place_to_tell = places_ > running_.size() && !has_told_place_;
     if (running_.empty() || (has_place_to_tell && random() % 3 == 0)) {
@@ -65,26 +62,26 @@ class MemoryCrew final : public TrialCrew {
     has_told_place_ = false;
     auto at = running_.begin();
     std::advance(at, static_cast<std::ptrdiff_t>(random() % running_.size()));
-    const auto trial = std::move(at->second.second);
-    const std::int64_t number = at->first;
+    Trial trial = std::move(at->second);
     running_.erase(at);
-    auto outcome = job_(trial, number);
+    auto outcome = job_(trial);
     HOCKET_TRY(outcome);
     ++ended_;
-    return EndedTrial{number, std::move(*outcome), worker_of(trial, number)};
+    trial.outcome = std::move(*outcome);
+    trial.worker = worker_of(trial);
+    return trial;
   }
 
-  std::function<std::string(const TrialToRun&, std::int64_t)> worker_of =
-      [](const TrialToRun& trial, std::int64_t number) {
-        return trial.worker.empty() ? "w" + std::to_string(number % 3) : trial.worker;
-      };
+  std::function<std::string(const Trial&)> worker_of = [](const Trial& trial) {
+    return trial.worker.empty() ? "w" + std::to_string(trial.number % 3) : trial.worker;
+  };
   std::size_t most_running = 0;
 
  private:
   std::size_t places_;
   std::uint64_t seed_;
   Job job_;
-  std::map<std::int64_t, std::pair<RunningTrial, TrialToRun>> running_;
+  std::map<std::int64_t, Trial> running_;  ///< by their numbers
   std::int64_t next_number_ = 0, ended_ = 0;
   bool has_told_place_ = false;
 };

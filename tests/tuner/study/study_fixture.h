@@ -39,7 +39,7 @@ class StudyRecorder final : public StudyObserver {
     ++started;
     return step();
   }
-  Result<void> trial_finished(const FinishedTrial& trial) override {
+  Result<void> trial_finished(const Trial& trial) override {
     finished.push_back(trial);
     return step();
   }
@@ -50,7 +50,7 @@ class StudyRecorder final : public StudyObserver {
   }
 
   int started = 0;
-  std::vector<FinishedTrial> finished;
+  std::vector<Trial> finished;
   std::vector<std::string> stopped;
   int limit = INT_MAX;
 
@@ -79,7 +79,7 @@ struct StudyFixture {
   std::function<Result<TrialOutcome>(const Params&, std::size_t)> job =
       [](const Params& params, std::size_t run) { return noisy_study_outcome(params, run, 0.03); };
 
-  Result<StudyResult> run(std::vector<FinishedTrial> history = {}) {
+  Result<StudyResult> run(std::vector<Trial> history = {}) {
     recorder.finished = history;
     FunctionRunner runner(
         [&](const Params& params) { return job(params, recorder.finished.size()); });

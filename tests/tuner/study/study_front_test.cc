@@ -21,7 +21,7 @@ double number_in(const Params& params, const char* name) {
 class NoObserver final : public StudyObserver {
  public:
   Result<void> trial_started(std::int64_t, TrialPhase, const Params&) override { return {}; }
-  Result<void> trial_finished(const FinishedTrial&) override { return {}; }
+  Result<void> trial_finished(const Trial&) override { return {}; }
   Result<void> search_stopped(const std::string&) override { return {}; }
 };
 
@@ -67,14 +67,13 @@ StudyOptions options_of(std::uint64_t seed, std::size_t objectives) {
           .end_trials_early = true};
 }
 
-Result<StudyResult> run(const StudyOptions& options, std::vector<FinishedTrial> history,
-                        Runner& runner) {
+Result<StudyResult> run(const StudyOptions& options, std::vector<Trial> history, Runner& runner) {
   NoObserver observer;
   return run_study(options, std::move(history), runner, observer, {});
 }
 
-std::vector<double> values_of(const FinishedTrial& trial) {
-  std::vector<double> values{trial.outcome.value};
+std::vector<double> values_of(const Trial& trial) {
+  std::vector<double> values{trial.outcome.value.value()};
   values.insert(values.end(), trial.outcome.others.begin(), trial.outcome.others.end());
   return values;
 }
@@ -153,7 +152,7 @@ TEST(StudyFront, MeasuresThePointsAgainBesideTheDefault) {
     const auto result = run(options, {}, runner).value();
     EXPECT_FALSE(result.promoted);
     const auto confirmations =
-        std::ranges::count(result.trials, TrialPhase::confirm, &FinishedTrial::phase);
+        std::ranges::count(result.trials, TrialPhase::confirm, &Trial::phase);
     EXPECT_GT(confirmations, 0);
     EXPECT_LE(confirmations, 4 * (1 + kMostFrontPoints));
     EXPECT_EQ(runner.told_of_incumbent, 0);

@@ -67,7 +67,7 @@ class Record {
     return true;
   }
 
-  void tell(SessionTrial& trial) {
+  void tell(Trial& trial) {
     trial.outcome = outcome_for(trial.params);
     trial.ended = ++now_;
     ASSERT_TRUE(session_.tell(trial.params, trial.outcome));
@@ -88,7 +88,7 @@ class Record {
   StudySession& session() { return session_; }
 
   std::vector<SessionNext> asked;
-  std::vector<SessionTrial> kept;
+  std::vector<Trial> kept;
 
  private:
   StudySession session_;
@@ -96,9 +96,9 @@ class Record {
 };
 
 /// The trials that a store has before the event at `time` of `record`.
-std::vector<SessionTrial> until(const std::vector<SessionTrial>& record, std::int64_t time) {
-  std::vector<SessionTrial> past;
-  for (SessionTrial trial : record) {
+std::vector<Trial> until(const std::vector<Trial>& record, std::int64_t time) {
+  std::vector<Trial> past;
+  for (Trial trial : record) {
     if (trial.began >= time) continue;
     if (trial.ended >= time) trial.outcome = still_running();
     past.push_back(std::move(trial));
@@ -132,10 +132,10 @@ TEST(StudySession, WhatIsMaximisedIsToldAndRecommendedAsItWasMeasured) {
       // The lower outcome_for() is, the higher is this.
       auto outcome = outcome_for(*next);
       for (double& sample : outcome.samples) sample = 1e4 / sample;
-      outcome.value = 1e4 / outcome.value;
+      outcome.value = 1e4 / *outcome.value;
       const bool is_complete = outcome.state == TrialState::complete;
       if (is_complete && outcome.value > highest) {
-        highest = outcome.value;
+        highest = *outcome.value;
         best = session.told();
       }
       ASSERT_TRUE(session.tell(*next, outcome));
@@ -183,11 +183,11 @@ TEST(StudySession, SaysAgainWhyEachTrialWasAsked) {
   Record record(options);
   run_out_of_order(record, 3, random);
   std::vector<std::string> reasons;
-  const auto replayed = StudySession::make(options, record.kept,
-                                           [&](const SessionTrial& trial, const SessionNext& next) {
-                                             EXPECT_EQ(next.params, trial.params);
-                                             reasons.push_back(next.reason);
-                                           });
+  const auto replayed =
+      StudySession::make(options, record.kept, [&](const Trial& trial, const SessionNext& next) {
+        EXPECT_EQ(next.params, trial.params);
+        reasons.push_back(next.reason);
+      });
   ASSERT_TRUE(replayed);
   for (std::size_t i = 0; i < reasons.size(); ++i) EXPECT_EQ(reasons[i], record.asked[i].reason);
 }
@@ -201,7 +201,7 @@ TEST(StudySession, LostRunsAreAskedAgainEvenAfterARestart) {
     options.space = Space::make({{"a", IntegerRange{1, 4}, std::int64_t{1}},
                                  {"b", IntegerRange{1, 5}, std::int64_t{5}}})
                         .value();
-    std::vector<SessionTrial> kept;
+    std::vector<Trial> kept;
     std::int64_t now = 0;
     auto session = StudySession::make(options).value();
     for (int step = 0; step < 400; ++step) {
@@ -218,7 +218,7 @@ TEST(StudySession, LostRunsAreAskedAgainEvenAfterARestart) {
                         .outcome = still_running(),
                         .began = ++now});
       } else if (choice < 6) {
-        SessionTrial& trial = kept[running[random() % running.size()]];
+        Trial& trial = kept[running[random() % running.size()]];
         trial.outcome = outcome_for(trial.params);
         trial.ended = ++now;
         ASSERT_TRUE(session.tell(trial.params, trial.outcome));
@@ -231,7 +231,7 @@ TEST(StudySession, LostRunsAreAskedAgainEvenAfterARestart) {
       }
     }
     std::map<Params, int> told;
-    for (const SessionTrial& trial : kept)
+    for (const Trial& trial : kept)
       if (trial.outcome.state != TrialState::running) ++told[trial.params];
     EXPECT_EQ(told.size(), 20U);
     for (const auto& [params, count] : told) EXPECT_EQ(count, 1);
@@ -304,7 +304,7 @@ TEST(StudySession, ARuleEndsItForGoodAndWaitsForWhatIsOutstanding) {
     EXPECT_EQ(again->end(), SessionEnd::rule);
     EXPECT_EQ(again->end_reason(), record.session().end_reason());
     // One before the end, the rule has not spoken.
-    auto last = std::ranges::max_element(record.kept, {}, &SessionTrial::ended);
+    auto last = std::ranges::max_element(record.kept, {}, &Trial::ended);
     if (workers == 1) {
       last->outcome = still_running();
       EXPECT_EQ(StudySession::make(options, record.kept)->end(), SessionEnd::none);
@@ -370,10 +370,15 @@ TEST(StudySession, GivenTrialsCountAndAreNotAskedFor) {
   const auto options = session_of(SearchMethod::random, 1, 5);
   auto session = StudySession::make(options).value();
   const Params given{{"a", std::int64_t{3}}, {"b", std::int64_t{4}}};
-  std::vector<SessionTrial> past;
+  std::vector<Trial> past;
   const auto keep = [&](const Params& params, bool is_given) {
     const auto number = static_cast<std::int64_t>(past.size());
-    past.push_back({number, params, outcome_for(params), number, number, is_given});
+    past.push_back({.number = number,
+                    .params = params,
+                    .outcome = outcome_for(params),
+                    .began = number,
+                    .ended = number,
+                    .is_given = is_given});
     ASSERT_TRUE(session.tell(params, outcome_for(params)));
   };
   keep(given, true);
@@ -387,12 +392,12 @@ TEST(StudySession, GivenTrialsCountAndAreNotAskedFor) {
 TEST(StudySession, RefusesTrialsOfAnotherSpaceWithTheirNumbers) {
   const auto options = session_of(SearchMethod::model, 1);
   const Params defaults = options.space.defaults();
-  const auto problem = [&](std::vector<SessionTrial> past) {
+  const auto problem = [&](std::vector<Trial> past) {
     const auto session = StudySession::make(options, past);
     return session ? std::string() : session.error().message;
   };
-  const SessionTrial fine{.number = 0, .params = defaults, .outcome = complete_trial({1})};
-  SessionTrial bad = fine;
+  const Trial fine{.number = 0, .params = defaults, .outcome = complete_trial({1})};
+  Trial bad = fine;
   bad.number = 1;
   EXPECT_EQ(problem({fine, bad}), "");
   bad.outcome.value = NAN;
@@ -409,11 +414,11 @@ TEST(StudySession, TheErrorOfAReferenceAddsToThatOfAValue) {
   const Params params{{"a", std::int64_t{1}}};
   TrialOutcome outcome = complete_trial({90, 100, 110, 120});
   const double own = evaluation_of(params, outcome).standard_error;
-  EXPECT_EQ(own, median_standard_error(outcome.spread, 4));
+  EXPECT_EQ(own, median_standard_error(*outcome.spread, 4));
   outcome.metrics[kReferenceMetric] = {190, 200, 210, 230};
   const auto& reference = outcome.metrics[kReferenceMetric];
   const double share = median_standard_error(spread(reference), 4) / median(reference);
-  EXPECT_DOUBLE_EQ(evaluation_of(params, outcome).standard_error, own + share * outcome.value);
+  EXPECT_DOUBLE_EQ(evaluation_of(params, outcome).standard_error, own + share * *outcome.value);
   outcome.state = TrialState::failed;
   EXPECT_EQ(evaluation_of(params, outcome), (Evaluation{.params = params, .value = {}}));
 }

@@ -59,7 +59,7 @@ TEST(Study, AsksForAnEarlierStudyOnceAfterTheFirstTrialAndStartsFromIt) {
 
   StudyFixture found;
   int asked = 0;
-  found.options.find_donor = [&](const FinishedTrial& first) -> Result<std::optional<Donor>> {
+  found.options.find_donor = [&](const Trial& first) -> Result<std::optional<Donor>> {
     ++asked;
     EXPECT_EQ(first, expected->trials.front());
     return donor;
@@ -83,7 +83,7 @@ TEST(Study, AsksForAnEarlierStudyOnceAfterTheFirstTrialAndStartsFromIt) {
   }
 
   StudyFixture refused;
-  refused.options.find_donor = [](const FinishedTrial&) -> Result<std::optional<Donor>> {
+  refused.options.find_donor = [](const Trial&) -> Result<std::optional<Donor>> {
     return failure(ErrorCode::unavailable, "disk full");
   };
   EXPECT_EQ(refused.run().error().message, "disk full");
@@ -230,8 +230,7 @@ TEST(Study, KeepsWhyItStoppedAndDoesNotGoOn) {
   again.job = fixture.job;
   again.options.session.stop_early = false;
   again.options.stopped = result.stopped;
-  const auto searched =
-      std::ranges::count(result.trials, TrialPhase::search, &FinishedTrial::phase);
+  const auto searched = std::ranges::count(result.trials, TrialPhase::search, &Trial::phase);
   for (const std::ptrdiff_t kept : {searched, searched + 1}) {
     const auto resumed = again.run({result.trials.begin(), result.trials.begin() + kept}).value();
     EXPECT_EQ(resumed.trials.size(), result.trials.size());
@@ -244,7 +243,7 @@ TEST(Study, EndsWhenTheDefaultFailsIfItNeedsOne) {
   for (const TrialState state : {TrialState::failed, TrialState::timeout}) {
     StudyFixture fixture;
     fixture.options.needs_default = true;
-    fixture.options.find_donor = [](const FinishedTrial&) -> Result<std::optional<Donor>> {
+    fixture.options.find_donor = [](const Trial&) -> Result<std::optional<Donor>> {
       ADD_FAILURE() << "no study is sought";
       return std::nullopt;
     };

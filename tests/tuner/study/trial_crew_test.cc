@@ -14,27 +14,28 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Result<TrialOutcome> some_trial(const TrialToRun& trial, std::int64_t number) {
+Result<TrialOutcome> some_trial(const Trial& trial) {
   if (study_number(trial.params, "b") == 7) return failed_outcome("seven");
-  return noisy_study_outcome(trial.params, static_cast<std::size_t>(number), 0.03);
+  return noisy_study_outcome(trial.params, static_cast<std::size_t>(trial.number), 0.03);
 }
 
 /// Keeps what a study tells, and stops it after `limit` events.
 class CrewRecorder final : public StudyObserver {
  public:
   Result<void> trial_started(std::int64_t number, TrialPhase phase, const Params& params) override {
-    running[number] = {number, phase, params, static_cast<std::int64_t>(finished.size())};
+    running[number] = {
+        .number = number, .phase = phase, .params = params, .began = std::ssize(finished)};
     return step();
   }
-  Result<void> trial_finished(const FinishedTrial& trial) override {
+  Result<void> trial_finished(const Trial& trial) override {
     EXPECT_EQ(running.erase(trial.number), 1u);
     finished.push_back(trial);
     return step();
   }
   Result<void> search_stopped(const std::string&) override { return {}; }
 
-  std::map<std::int64_t, RunningTrial> running;
-  std::vector<FinishedTrial> finished;
+  std::map<std::int64_t, Trial> running;
+  std::vector<Trial> finished;
   int limit = INT_MAX;
 
  private:
@@ -50,7 +51,7 @@ struct CrewStudy {
       .confirm_pairs = 3};
   CrewRecorder recorder;
 
-  Result<StudyResult> run(MemoryCrew& crew, std::vector<FinishedTrial> history = {}) {
+  Result<StudyResult> run(MemoryCrew& crew, std::vector<Trial> history = {}) {
     return run_study(options, std::move(history), crew, recorder, {});
   }
 };
@@ -59,12 +60,12 @@ TEST(TrialCrew, RunsTheSameStudyInOnePlaceAsARunnerDoes) {
   StudyFixture serial;
   serial.options.session.trials = 14;
   serial.job = [](const Params& params, std::size_t run) {
-    return some_trial({.params = params}, static_cast<std::int64_t>(run));
+    return some_trial({.number = static_cast<std::int64_t>(run), .params = params});
   };
   const auto expected = serial.run().value();
   CrewStudy study;
   MemoryCrew crew(1, 5, some_trial);
-  crew.worker_of = [](const auto&, auto) { return ""; };
+  crew.worker_of = [](const auto&) { return ""; };
   const auto result = study.run(crew);
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->trials, expected.trials);
@@ -86,14 +87,14 @@ TEST(TrialCrew, FillsItsPlacesAndRunsTheDefaultAndEveryConfirmationAlone) {
       std::set<Params> searched;
       std::set<std::int64_t> numbers;
       std::size_t place = 0;
-      for (const FinishedTrial& trial : result->trials) {
+      for (const Trial& trial : result->trials) {
         EXPECT_TRUE(numbers.insert(trial.number).second);
-        EXPECT_LE(trial.known, static_cast<std::int64_t>(place));
+        EXPECT_LE(trial.began, static_cast<std::int64_t>(place));
         if (trial.phase == TrialPhase::search) {
           EXPECT_TRUE(searched.insert(trial.params).second) << "a setting was searched twice";
-          EXPECT_TRUE(place == 0 || trial.known >= 1) << "it began beside the default";
+          EXPECT_TRUE(place == 0 || trial.began >= 1) << "it began beside the default";
         } else {
-          EXPECT_EQ(trial.known, static_cast<std::int64_t>(place)) << "it ran beside another one";
+          EXPECT_EQ(trial.began, static_cast<std::int64_t>(place)) << "it ran beside another one";
         }
         ++place;
       }
@@ -117,7 +118,7 @@ TEST(TrialCrew, GoesOnFromAnyInterruptionWithWhatStillRuns) {
       ASSERT_FALSE(broken);
       EXPECT_EQ(broken.error().message, "disk full");
       const auto kept = part.recorder.finished;
-      std::vector<RunningTrial> running;
+      std::vector<Trial> running;
       std::int64_t next_number = static_cast<std::int64_t>(kept.size());
       for (const auto& [number, trial] : part.recorder.running) running.push_back(trial);
       next_number += static_cast<std::int64_t>(running.size());
@@ -130,15 +131,15 @@ TEST(TrialCrew, GoesOnFromAnyInterruptionWithWhatStillRuns) {
       const auto resumed = again.run(rest, kept);
       ASSERT_TRUE(resumed) << resumed.error().message;
       std::set<Params> searched;
-      for (const FinishedTrial& trial : resumed->trials) {
+      for (const Trial& trial : resumed->trials) {
         if (trial.phase != TrialPhase::search) continue;
         EXPECT_TRUE(searched.insert(trial.params).second) << "a setting was searched twice";
       }
       EXPECT_EQ(searched.size(), 14u);
       ASSERT_GE(resumed->trials.size(), kept.size());
       EXPECT_TRUE(std::ranges::equal(kept, std::span(resumed->trials).first(kept.size())));
-      for (const RunningTrial& trial : running) {
-        EXPECT_EQ(std::ranges::count(resumed->trials, trial.number, &FinishedTrial::number), 1);
+      for (const Trial& trial : running) {
+        EXPECT_EQ(std::ranges::count(resumed->trials, trial.number, &Trial::number), 1);
       }
       EXPECT_TRUE(resumed->promoted) << resumed->reason;
     }
@@ -158,27 +159,27 @@ TEST(TrialCrew, WantsTheWorkerOfTheLastConfirmationForTheNext) {
 
 TEST(TrialCrew, APairOfTwoWorkersCountsForNothing) {
   CrewStudy study;
-  MemoryCrew crew(2, 1, [](const TrialToRun& trial, std::int64_t number) -> Result<TrialOutcome> {
+  MemoryCrew crew(2, 1, [](const Trial& trial) -> Result<TrialOutcome> {
     // The first confirmation run, on a worker that then is lost, would make the default look better
     // than it is.
-    if (number == 14) return complete_trial({1});
+    if (trial.number == 14) return complete_trial({1});
     return complete_trial({true_study_value(trial.params)});
   });
-  crew.worker_of = [](const TrialToRun&, std::int64_t number) {
-    return std::string(number == 14 ? "slow" : "other");
+  crew.worker_of = [](const Trial& trial) {
+    return std::string(trial.number == 14 ? "slow" : "other");
   };
   const auto result = study.run(crew).value();
   EXPECT_EQ(result.trials[14].params, small_study_space().defaults());
   EXPECT_TRUE(result.promoted) << result.reason;
   EXPECT_THAT(result.reason, HasSubstr("in 2 pairs of runs"));
-  const auto runs = std::ranges::count(result.trials, TrialPhase::confirm, &FinishedTrial::phase);
+  const auto runs = std::ranges::count(result.trials, TrialPhase::confirm, &Trial::phase);
   EXPECT_EQ(runs, 5) << "two pairs, and the run that counts for nothing";
 }
 
 TEST(TrialCrew, AnErrorOfTheCrewEndsTheStudy) {
   CrewStudy study;
-  MemoryCrew crew(2, 1, [](const TrialToRun&, std::int64_t number) -> Result<TrialOutcome> {
-    if (number == 3) return failure(ErrorCode::unavailable, "no such command");
+  MemoryCrew crew(2, 1, [](const Trial& trial) -> Result<TrialOutcome> {
+    if (trial.number == 3) return failure(ErrorCode::unavailable, "no such command");
     return complete_trial({5});
   });
   const auto result = study.run(crew);

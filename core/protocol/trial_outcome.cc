@@ -1,16 +1,27 @@
-#include "tuner/trial/trial_runner.h"
+#include "core/protocol/trial_outcome.h"
 
+#include <charconv>
 #include <cmath>
+#include <utility>
 
+#include "core/base/check.h"
 #include "core/base/statistics.h"
 
 namespace hocket {
+namespace {
+
+std::string number_text(double value) {
+  char buffer[32];
+  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
+}
+
+}  // namespace
 
 std::string metric_of_other(std::size_t index) {
   return "objective_" + std::to_string(index + 2);
 }
 
-std::vector<double> others_in(const std::map<std::string, std::vector<double>>& metrics) {
+std::vector<double> others_in(const Measurements& metrics) {
   std::vector<double> others;
   for (;;) {
     const auto found = metrics.find(metric_of_other(others.size()));
@@ -20,20 +31,30 @@ std::vector<double> others_in(const std::map<std::string, std::vector<double>>& 
 }
 
 std::vector<double> costs_of(const TrialOutcome& outcome, std::span<const Direction> directions) {
-  std::vector<double> result{cost(outcome.value, direction_at(directions, 0))};
+  HOCKET_CHECK(outcome.value, "a complete trial has a value");
+  std::vector<double> result{cost(*outcome.value, direction_at(directions, 0))};
   for (std::size_t i = 0; i < outcome.others.size(); ++i)
     result.push_back(cost(outcome.others[i], direction_at(directions, i + 1)));
   return result;
 }
 
+void set_failed(TrialOutcome& outcome, std::string message) {
+  outcome.state = TrialState::failed;
+  outcome.value.reset();
+  outcome.spread.reset();
+  outcome.samples.clear();
+  outcome.others.clear();
+  outcome.message = std::move(message);
+}
+
 TrialOutcome finite_or_failed(TrialOutcome outcome) {
   if (outcome.state != TrialState::complete) return outcome;
-  std::vector<double> values{outcome.value};
+  HOCKET_CHECK(outcome.value, "a complete trial has a value");
+  std::vector<double> values{*outcome.value};
   values.insert(values.end(), outcome.others.begin(), outcome.others.end());
   for (const double value : values) {
     if (std::isfinite(value)) continue;
-    outcome.state = TrialState::failed;
-    outcome.message = "expected a finite value, found " + to_text(value);
+    set_failed(outcome, "expected a finite value, found " + number_text(value));
     break;
   }
   return outcome;

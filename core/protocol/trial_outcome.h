@@ -1,0 +1,69 @@
+#pragma once
+
+// The outcome of a trial: what one run of the job under one setting has measured, or why it has
+// not. The tuner, the store and the daemon have this one form of it. Plain values and pure
+// functions; thread-safe.
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/protocol/direction.h"
+#include "core/protocol/job_report.h"
+#include "core/protocol/trial_output.h"
+#include "core/protocol/trial_status.h"
+
+namespace hocket {
+
+/// Every measurement by metric name, in the order in which they were taken.
+using Measurements = std::map<std::string, std::vector<double>>;
+
+struct TrialOutcome {
+  TrialState state = TrialState::failed;
+  /// As measured, whether that is minimised or maximised. A complete trial has one.
+  std::optional<double> value = {};
+  std::optional<double> spread = {};  ///< half interquartile range of the samples
+  std::vector<double> samples = {};   ///< of the objective
+  /// Values of further objectives, in order; meaningful if complete.
+  std::vector<double> others = {};
+  /// All other measurements: "wall_ns" (of the whole command), "peak_memory_bytes" (of all its
+  /// processes); with a report also "iteration_ns", "compute_ns", "communication_ns" and
+  /// "exposed_ns", one value an iteration; samples of further objectives (metric_of_other).
+  Measurements metrics = {};
+  /// Why the trial failed or ended early, or a warning. A runner says it in one line of valid
+  /// UTF-8; a worker elsewhere may say it in any bytes.
+  std::string message = {};
+  std::optional<RunReport> report = {};
+  TrialOutput output = {};
+
+  bool operator==(const TrialOutcome&) const = default;
+};
+
+/// Samples of the current configuration, taken in turn with those of the candidate, where a value
+/// is relative to them (daemon/live/key_tuner.h).
+inline constexpr const char* kReferenceMetric = "current_ns";
+
+/// Returns the name in TrialOutcome::metrics of the samples of further objective `index`, which
+/// counts from 0: "objective_2", …
+std::string metric_of_other(std::size_t index);
+
+/// Returns the values of further objectives, as many as `metrics` has without a gap.
+std::vector<double> others_in(const Measurements& metrics);
+
+/// Returns the costs (core/protocol/direction.h) of all objectives of a complete trial.
+std::vector<double> costs_of(const TrialOutcome& outcome, std::span<const Direction> directions);
+
+/// Makes `outcome` a failed one for the reason `message`, without values and samples.
+void set_failed(TrialOutcome& outcome, std::string message);
+
+/// Returns `outcome`, or a failed one that says why if it is complete with a value that is not
+/// finite.
+TrialOutcome finite_or_failed(TrialOutcome outcome);
+
+/// Returns the outcome of a trial that measured `samples`, of which there is at least one.
+TrialOutcome complete_trial(std::vector<double> samples);
+
+}  // namespace hocket
