@@ -3,7 +3,6 @@
 // The rows of a store, and the values to create and select them (store/store.h). Plain values.
 
 #include <cstdint>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -12,7 +11,7 @@
 
 #include "core/base/result.h"
 #include "core/protocol/config_key.h"
-#include "core/protocol/trial_output.h"
+#include "core/protocol/trial_outcome.h"
 #include "core/protocol/trial_status.h"
 
 namespace hocket {
@@ -93,10 +92,6 @@ struct StudyUpdate {
   std::optional<std::string> expected_owner = {};
 };
 
-/// Every measurement by metric name, in the order in which they were taken. All are finite. A
-/// metric without values is not stored.
-using Measurements = std::map<std::string, std::vector<double>>;
-
 struct NewTrial {
   std::int64_t study_id = 0;
   TrialPhase phase = TrialPhase::search;
@@ -107,20 +102,6 @@ struct NewTrial {
   /// Waits for a worker to claim it. `worker` may then name the only one that may claim it (empty:
   /// any), and `lease_ns` is ignored: the lease begins with the claim.
   bool is_offered = false;
-};
-
-/// The outcome of a trial.
-struct TrialResult {
-  TrialState state = TrialState::complete;  ///< complete, failed or timeout
-  /// In the objective's unit; finite. A complete trial has a value.
-  std::optional<double> value = {}, spread = {};
-  /// Reason of a failure; any bytes, stored unchanged.
-  std::string message = {};
-  Measurements measurements = {};
-  /// At most kTrialOutputLimitBytes of each stream, and a line that says what was left out.
-  TrialOutput output = {};
-  /// If not empty, the result counts only while the trial is this worker's.
-  std::string worker = {};
 };
 
 /// The store keeps the output of this many trials, the newest ones that have any: 64 MiB.

@@ -73,12 +73,19 @@ class Store {
   /// one that is offered to the study's workers (NewTrial::is_offered).
   virtual Result<TrialRow> start_trial(const NewTrial& trial) = 0;
 
-  /// Ends a running trial. Repeating the call with the same result has no effect; another result
-  /// for an ended trial is invalid_argument; its output is not compared. Returns not_found for a
-  /// removed trial, and if the result names a worker that has the trial no more: its lease was
-  /// lost, and the trial was given to another or waits for one. A result without a worker ends an
-  /// offered trial, too. Removes the output of the oldest trials beyond kMostTrialOutputs.
-  virtual Result<void> finish_trial(std::int64_t trial_id, const TrialResult& result) = 0;
+  /// Ends a running trial with an outcome that is complete, failed or timeout. A complete one has a
+  /// value; value, spread and measurements are finite; of each stream of the output there are at
+  /// most kTrialOutputLimitBytes, and a line that says what was left out. The report is not kept.
+  /// Repeating the call with the same outcome has no effect; another one for an ended trial is
+  /// invalid_argument; its output is not compared. Returns not_found for a removed trial, and if
+  /// `worker` is not empty and has the trial no more: its lease was lost, and the trial was given
+  /// to another or waits for one. Without a worker the call ends an offered trial, too. Removes the
+  /// output of the oldest trials beyond kMostTrialOutputs.
+  virtual Result<void> finish_trial(std::int64_t trial_id, const TrialOutcome& outcome,
+                                    std::string_view worker) = 0;
+  Result<void> finish_trial(std::int64_t trial_id, const TrialOutcome& outcome) {
+    return finish_trial(trial_id, outcome, "");
+  }
 
   /// Removes the running trials of a study whose runner is gone, also those that are offered, and
   /// returns their number. They do not count as failed: an interruption says nothing about the

@@ -6,7 +6,6 @@
 #include "archive/studies/owner.h"
 #include "archive/studies/study_job.h"
 #include "archive/studies/study_result.h"
-#include "archive/studies/told_trial.h"
 #include "core/base/check.h"
 #include "tuner/space/schedule_space.h"
 
@@ -69,8 +68,7 @@ Result<void> StudyRecord::trial_finished(const Trial& trial) {
   }
   HOCKET_CHECK(running_trial_, "a trial is started before it is finished");
   const auto& outcome = trial.outcome;
-  const auto kept =
-      store_.finish_trial(*std::exchange(running_trial_, std::nullopt), stored_result(outcome));
+  const auto kept = store_.finish_trial(*std::exchange(running_trial_, std::nullopt), outcome);
   if (!kept) return failure(as_bad_input(kept.error()));
   ++finished_trials_;
   if (outcome.report && !has_report_) {

@@ -91,8 +91,8 @@ Result<void> HttpTrialSource::leave(std::int64_t study_id, std::string_view work
   return {};
 }
 
-Result<void> HttpTrialSource::finish(std::int64_t study_id, const TrialEnd& end) {
-  HOCKET_TRY(post(study_id, "finish", to_json(fitted(end))));
+Result<void> HttpTrialSource::finish(std::int64_t study_id, const Trial& trial) {
+  HOCKET_TRY(post(study_id, "finish", ended_trial_json(fitted(trial))));
   return {};
 }
 

@@ -20,7 +20,7 @@ class HttpTrialSource final : public TrialSource {
   Result<ClaimAnswer> claim(std::int64_t study_id, const WorkerClaim& claim) override;
   Result<void> renew(std::int64_t study_id, const NewClaim& claim) override;
   Result<void> leave(std::int64_t study_id, std::string_view worker) override;
-  Result<void> finish(std::int64_t study_id, const TrialEnd& end) override;
+  Result<void> finish(std::int64_t study_id, const Trial& trial) override;
 
  private:
   /// Sends a request and reads the answer's object.

@@ -6,6 +6,7 @@
 
 #include "archive/studies/open_study.h"
 #include "archive/studies/study_record.h"
+#include "archive/studies/told_trial.h"
 
 namespace hocket {
 namespace {
@@ -64,20 +65,23 @@ Result<std::int64_t> StoreTrialSource::longest_trial_ns(std::int64_t study_id) c
   return longest_ns;
 }
 
-Result<ClaimedTrial> StoreTrialSource::claimed(const StudyRow& study, TrialRow row) const {
-  auto definition = definition_of(study);
+Result<void> StoreTrialSource::add_claimed(const TrialRow& row, ClaimAnswer& answer) const {
+  auto trial = trial_of(row);
+  HOCKET_TRY(trial);
+  auto definition = definition_of(answer.study);
   HOCKET_TRY(definition);
-  const auto history = read_history(store_, study.id);
+  const auto history = read_history(store_, answer.study.id);
   HOCKET_TRY(history);
   definition->objective = resolved_objective(definition->objective, *history);
-  ClaimedTrial trial{std::move(row), std::move(*definition)};
   // As in a study of one process (tuner/study/study.h).
-  if (trial.definition.end_trials_early && trial.definition.other_objectives.empty() &&
-      trial.row.phase == TrialPhase::search) {
-    trial.incumbent = incumbent_of(*history, trial.definition.objective.direction);
+  if (definition->end_trials_early && definition->other_objectives.empty() &&
+      trial->phase == TrialPhase::search) {
+    answer.incumbent = incumbent_of(*history, definition->objective.direction);
   }
-  trial.has_report = has_report(*history);
-  return trial;
+  answer.trial = std::move(*trial);
+  answer.definition = std::move(*definition);
+  answer.has_report = has_report(*history);
+  return {};
 }
 
 Result<ClaimAnswer> StoreTrialSource::claim(std::int64_t study_id, const WorkerClaim& claim) {
@@ -91,12 +95,9 @@ Result<ClaimAnswer> StoreTrialSource::claim(std::int64_t study_id, const WorkerC
     answer.longest_trial_ns = *longest_ns;
     if (*longest_ns > *claim.time_left_ns) return answer;
   }
-  auto row = store_.claim_trial(study_id, claim.lease);
+  const auto row = store_.claim_trial(study_id, claim.lease);
   HOCKET_TRY(row);
-  if (!*row) return answer;
-  auto trial = claimed(answer.study, std::move(**row));
-  HOCKET_TRY(trial);
-  answer.trial = std::move(*trial);
+  if (*row) HOCKET_TRY(add_claimed(**row, answer));
   return answer;
 }
 
@@ -108,13 +109,13 @@ Result<void> StoreTrialSource::leave(std::int64_t study_id, std::string_view wor
   return store_.leave_worker(study_id, worker, /*is_lost=*/false);
 }
 
-Result<void> StoreTrialSource::finish(std::int64_t study_id, const TrialEnd& end) {
-  if (end.report) {
+Result<void> StoreTrialSource::finish(std::int64_t study_id, const Trial& trial) {
+  if (trial.outcome.report) {
     auto study = store_.study(std::to_string(study_id));
     HOCKET_TRY(study);
-    HOCKET_TRY(describe_study(store_, *study, *end.report));
+    HOCKET_TRY(describe_study(store_, *study, *trial.outcome.report));
   }
-  return store_.finish_trial(end.trial_id, end.result);
+  return store_.finish_trial(trial.id, trial.outcome, trial.worker);
 }
 
 }  // namespace hocket

@@ -17,12 +17,12 @@ class StoreTrialSource final : public TrialSource {
   Result<ClaimAnswer> claim(std::int64_t study_id, const WorkerClaim& claim) override;
   Result<void> renew(std::int64_t study_id, const NewClaim& claim) override;
   Result<void> leave(std::int64_t study_id, std::string_view worker) override;
-  Result<void> finish(std::int64_t study_id, const TrialEnd& end) override;
+  Result<void> finish(std::int64_t study_id, const Trial& trial) override;
 
  private:
   Result<std::int64_t> longest_trial_ns(std::int64_t study_id) const;
-  /// Returns the trial with what its study knows by now.
-  Result<ClaimedTrial> claimed(const StudyRow& study, TrialRow row) const;
+  /// Gives `answer` a trial of its study, with what that knows by now.
+  Result<void> add_claimed(const TrialRow& row, ClaimAnswer& answer) const;
 
   Store& store_;
 };

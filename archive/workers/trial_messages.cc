@@ -32,23 +32,28 @@ void read_id(JsonReader& reader, const char* name, std::int64_t& id) {
   reader.integer(name, id, 1, kMostInteger);
 }
 
-/// Leaves `trial` empty after an error.
-void read_claimed(JsonReader& reader, std::optional<ClaimedTrial>& trial) {
-  TrialRow row;
+/// Leaves `answer.trial` empty after an error.
+void read_claimed(JsonReader& reader, ClaimAnswer& answer) {
+  Trial trial;
+  std::int64_t number = 0;
+  std::optional<Params> params;
   std::optional<StudyDefinition> definition;
-  std::vector<double> incumbent;
-  bool has_report = false;
-  read_id(reader, "trial", row.id);
-  read_id(reader, "number", row.number);
-  reader.choice("phase", row.phase, kPhases);
-  reader.value("params", [&](const JsonValue& found) { row.params = found.json(); });
+  read_id(reader, "trial", trial.id);
+  read_id(reader, "number", number);
+  reader.choice("phase", trial.phase, kPhases);
+  reader.value("params",
+               [&](const JsonValue& found) { found.take(params_from_json(found.json()), params); });
   reader.value("definition", [&](const JsonValue& found) {
     found.take(study_definition_from_json(found.json()), definition);
   });
-  reader.array("incumbent", [&](const JsonValue& value) { incumbent.push_back(value.number()); });
-  reader.flag("has_report", has_report);
-  if (!definition) return;
-  trial = ClaimedTrial{std::move(row), std::move(*definition), std::move(incumbent), has_report};
+  reader.array("incumbent",
+               [&](const JsonValue& value) { answer.incumbent.push_back(value.number()); });
+  reader.flag("has_report", answer.has_report);
+  if (!params || !definition) return;
+  trial.number = number - 1;
+  trial.params = std::move(*params);
+  answer.trial = std::move(trial);
+  answer.definition = std::move(*definition);
 }
 
 void read_output(JsonReader& reader, const char* name, std::string& target) {
@@ -146,15 +151,14 @@ nlohmann::json to_json(const ClaimAnswer& answer) {
                              {"state", to_string(answer.study.state)},
                              {"longest_trial_ns", answer.longest_trial_ns}};
   if (!answer.trial) return document;
-  const ClaimedTrial& trial = *answer.trial;
   document["command"] = answer.study.command;
-  document["claimed"] = {{"trial", trial.row.id},
-                         {"number", trial.row.number},
-                         {"phase", to_string(trial.row.phase)},
-                         {"params", trial.row.params},
-                         {"definition", to_json(trial.definition)},
-                         {"incumbent", trial.incumbent},
-                         {"has_report", trial.has_report}};
+  document["claimed"] = {{"trial", answer.trial->id},
+                         {"number", answer.trial->number + 1},
+                         {"phase", to_string(answer.trial->phase)},
+                         {"params", to_json(answer.trial->params)},
+                         {"definition", to_json(*answer.definition)},
+                         {"incumbent", answer.incumbent},
+                         {"has_report", answer.has_report}};
   return document;
 }
 
@@ -167,7 +171,7 @@ Result<ClaimAnswer> claim_answer_from_json(const nlohmann::json& document) {
   reader.integer("longest_trial_ns", answer.longest_trial_ns, 0, kMostInteger);
   reader.texts("command", answer.study.command, kOptional);
   reader.object(
-      "claimed", [&](JsonReader& fields) { read_claimed(fields, answer.trial); }, kOptional);
+      "claimed", [&](JsonReader& fields) { read_claimed(fields, answer); }, kOptional);
   return reader.result(std::move(answer));
 }
 
@@ -188,55 +192,57 @@ Result<StudyRow> study_from_json(const nlohmann::json& document) {
   return reader.result(std::move(study));
 }
 
-nlohmann::json to_json(const TrialEnd& end) {
-  const TrialResult& result = end.result;
-  nlohmann::json document = {{"trial", end.trial_id},
-                             {"worker", result.worker},
-                             {"status", to_string(result.state)},
-                             {"message", result.message},
-                             {"measurements", result.measurements},
-                             {"stdout", bytes_text(result.output.stdout_text)},
-                             {"stderr", bytes_text(result.output.stderr_text)}};
-  if (result.value) document["value"] = *result.value;
-  if (result.spread) document["spread"] = *result.spread;
-  if (end.report) {
-    document["report"] = {{"topology", to_json(end.report->topology)},
-                          {"workload", to_json(end.report->workload)}};
+nlohmann::json ended_trial_json(const Trial& trial) {
+  const TrialOutcome& outcome = trial.outcome;
+  nlohmann::json document = {{"trial", trial.id},
+                             {"worker", trial.worker},
+                             {"status", to_string(outcome.state)},
+                             {"message", outcome.message},
+                             {"measurements", measurements_of(outcome)},
+                             {"stdout", bytes_text(outcome.output.stdout_text)},
+                             {"stderr", bytes_text(outcome.output.stderr_text)}};
+  if (outcome.value) document["value"] = *outcome.value;
+  if (outcome.spread) document["spread"] = *outcome.spread;
+  if (outcome.report) {
+    document["report"] = {{"topology", to_json(outcome.report->topology)},
+                          {"workload", to_json(outcome.report->workload)}};
   }
   return document;
 }
 
-void read_trial_end(JsonReader& reader, TrialEnd& end) {
-  TrialResult& result = end.result;
-  read_id(reader, "trial", end.trial_id);
+void read_ended_trial(JsonReader& reader, Trial& trial) {
+  TrialOutcome& outcome = trial.outcome;
+  Measurements measurements;
+  read_id(reader, "trial", trial.id);
   reader.value("worker", [&](const JsonValue& found) {
-    result.worker = found.text();
-    // Without one the result would count whoever has the trial.
-    if (result.worker.empty()) found.refuse("the name of the worker that has the trial");
+    trial.worker = found.text();
+    // Without one the outcome would count whoever has the trial.
+    if (trial.worker.empty()) found.refuse("the name of the worker that has the trial");
   });
-  reader.choice("status", result.state, kEnds);
-  reader.text("message", result.message, "");
+  reader.choice("status", outcome.state, kEnds);
+  reader.text("message", outcome.message, "");
   reader.object(
-      "measurements", [&](JsonReader& fields) { read_samples(fields, result.measurements); },
-      kOptional);
-  read_output(reader, "stdout", result.output.stdout_text);
-  read_output(reader, "stderr", result.output.stderr_text);
-  reader.number("value", result.value);
-  reader.number("spread", result.spread);
-  reader.part("report", end.report, read_report);
+      "measurements", [&](JsonReader& fields) { read_samples(fields, measurements); }, kOptional);
+  take_measurements(outcome, std::move(measurements));
+  read_output(reader, "stdout", outcome.output.stdout_text);
+  read_output(reader, "stderr", outcome.output.stderr_text);
+  reader.number("value", outcome.value);
+  reader.number("spread", outcome.spread);
+  reader.part("report", outcome.report, read_report);
 }
 
-TrialEnd fitted(TrialEnd end, std::size_t limit_bytes) {
-  const Measurements all = end.result.measurements;
-  const std::string message = end.result.message;
-  for (std::size_t stride = 2; message_text(to_json(end)).size() > limit_bytes; stride *= 2) {
-    end.result.measurements = thinned(all, stride);
-    end.result.message = message + (message.empty() ? "" : "; ") + "kept 1 of every " +
-                         std::to_string(stride) +
-                         " measurements, since a daemon takes no longer result";
+Trial fitted(Trial trial, std::size_t limit_bytes) {
+  const Measurements all = measurements_of(trial.outcome);
+  const std::string message = trial.outcome.message;
+  for (std::size_t stride = 2; message_text(ended_trial_json(trial)).size() > limit_bytes;
+       stride *= 2) {
+    take_measurements(trial.outcome, thinned(all, stride));
+    trial.outcome.message = message + (message.empty() ? "" : "; ") + "kept 1 of every " +
+                            std::to_string(stride) +
+                            " measurements, since a daemon takes no longer result";
     if (stride >= longest(all)) break;
   }
-  return end;
+  return trial;
 }
 
 }  // namespace hocket

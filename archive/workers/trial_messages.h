@@ -25,18 +25,20 @@ Result<ClaimAnswer> claim_answer_from_json(const nlohmann::json& document);
 /// version that knows no workers.
 Result<StudyRow> study_from_json(const nlohmann::json& document);
 
-nlohmann::json to_json(const TrialEnd& end);
-/// Reads an end in a state other than running, of a named worker.
-void read_trial_end(JsonReader& reader, TrialEnd& end);
+/// Returns the id, the worker and the outcome of a trial that has ended, without what its report
+/// has measured.
+nlohmann::json ended_trial_json(const Trial& trial);
+/// Reads them again, of a named worker.
+void read_ended_trial(JsonReader& reader, Trial& trial);
 
-/// Most bytes of a trial's end in a request, below a daemon's limit for bodies (1 MiB unless
+/// Most bytes of an ended trial in a request, below a daemon's limit for bodies (1 MiB unless
 /// `--body-limit` says otherwise).
-inline constexpr std::size_t kMostTrialEndBytes = 1'000'000;
+inline constexpr std::size_t kMostEndedTrialBytes = 1'000'000;
 
-/// Returns `end` with at most `limit_bytes` as JSON: where there are more, only every 2nd, 4th, …
-/// value of each metric is kept, and the message says so. The trial's value and spread are still
-/// those of all samples.
-TrialEnd fitted(TrialEnd end, std::size_t limit_bytes = kMostTrialEndBytes);
+/// Returns an ended trial that has at most `limit_bytes` as JSON: where there are more, only every
+/// 2nd, 4th, … value of each metric is kept, and the message says so. The trial's value and spread
+/// are still those of all samples.
+Trial fitted(Trial trial, std::size_t limit_bytes = kMostEndedTrialBytes);
 
 /// Returns JSON, valid UTF-8, of a document that may hold any bytes.
 std::string message_text(const nlohmann::json& document);

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/protocol/job_report.h"
 #include "store/rows.h"
 #include "tuner/study/study_definition.h"
+#include "tuner/trial/trial.h"
 
 namespace hocket {
 
@@ -27,16 +27,6 @@ struct WorkerClaim {
   std::optional<std::int64_t> time_left_ns = {};
 };
 
-/// A trial that a worker has got, with what it needs to run it.
-struct ClaimedTrial {
-  TrialRow row = {};
-  /// Of the study, with its objective as far as earlier trials have shown what it means.
-  StudyDefinition definition;
-  /// Samples of the best trial, if this one may end early; otherwise empty.
-  std::vector<double> incumbent = {};
-  bool has_report = false;  ///< a job's report was among the measurements of earlier trials
-};
-
 struct ClaimAnswer {
   /// Id, name and state are always there; the command is, if there is a trial.
   StudyRow study = {};
@@ -44,15 +34,13 @@ struct ClaimAnswer {
   /// limited.
   std::int64_t longest_trial_ns = 0;
   /// Nothing if none waits, if the study has ended, or if the time left is too short.
-  std::optional<ClaimedTrial> trial = {};
-};
-
-/// How a trial has ended.
-struct TrialEnd {
-  std::int64_t trial_id = 0;
-  TrialResult result = {};  ///< names the worker
-  /// The study's first report: its topology and workload become the study's.
-  std::optional<RunReport> report = {};
+  std::optional<Trial> trial = {};
+  // With a trial, what the worker needs to run it:
+  /// Always there; with its objective as far as earlier trials have shown what it means.
+  std::optional<StudyDefinition> definition = {};
+  /// Samples of the best trial, if this one may end early; otherwise empty.
+  std::vector<double> incumbent = {};
+  bool has_report = false;  ///< a job's report was among the measurements of earlier trials
 };
 
 class TrialSource {
@@ -73,10 +61,11 @@ class TrialSource {
   /// Gives back what the worker has, which counts as lost by nobody. No effect for an unknown one.
   virtual Result<void> leave(std::int64_t study_id, std::string_view worker) = 0;
 
-  /// Describes the study by `end.report`, then ends the trial; in this order, as the owner goes on
-  /// with what the study is of once the trial has ended. Repeating the call with the same has no
-  /// effect. not_found, too, if another worker has the trial by now.
-  virtual Result<void> finish(std::int64_t study_id, const TrialEnd& end) = 0;
+  /// Ends trial `trial.id`, which `trial.worker` ran, with its outcome. If that has a report, whose
+  /// topology and workload become the study's, describes the study first, as the owner goes on with
+  /// what the study is of once the trial has ended. Repeating the call with the same has no effect.
+  /// not_found, too, if another worker has the trial by now.
+  virtual Result<void> finish(std::int64_t study_id, const Trial& trial) = 0;
 };
 
 /// Refuses a study that no `hocket tune --workers` offers: one that came to a daemon, or one that a

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "archive/studies/open_study.h"
-#include "archive/studies/told_trial.h"
 #include "archive/workers/lease_keeper.h"
 #include "archive/workers/patience.h"
 #include "tuner/trial/command_runner.h"
@@ -50,12 +49,12 @@ class Worker {
   NewClaim lease() const { return {options_.name, options_.host, options_.lease_ns}; }
   Result<StudyRow> find_study();
   Result<ClaimAnswer> claim(std::optional<std::int64_t> time_left_ns);
-  /// Returns the next trial; nothing when the worker leaves, for `reason_`.
-  Result<std::optional<ClaimedTrial>> next_trial();
-  Result<void> run_trial(const ClaimedTrial& trial);
-  Result<TrialOutcome> outcome_of_run(const ClaimedTrial& trial);
+  /// Returns an answer with the next trial; nothing when the worker leaves, for `reason_`.
+  Result<std::optional<ClaimAnswer>> next_trial();
+  Result<void> run_trial(ClaimAnswer claimed);
+  Result<TrialOutcome> outcome_of_run(const ClaimAnswer& claimed);
   /// Returns false when another worker has the trial by now.
-  Result<bool> keep(const ClaimedTrial& trial, const TrialOutcome& outcome);
+  Result<bool> keep(Trial trial, bool has_report);
 
   TrialSource& source_;
   const WorkerOptions& options_;
@@ -66,7 +65,6 @@ class Worker {
   const Wait& wait_;
   const Patience patience_;
   std::int64_t study_id_ = 0;
-  StudyRow study_;  ///< of the trial that was claimed last
   std::int64_t trials_ = 0;
   std::string reason_;
   std::unique_ptr<TrialRunner> runner_;
@@ -93,7 +91,7 @@ Result<ClaimAnswer> Worker::claim(std::optional<std::int64_t> time_left_ns) {
   });
 }
 
-Result<std::optional<ClaimedTrial>> Worker::next_trial() {
+Result<std::optional<ClaimAnswer>> Worker::next_trial() {
   const std::int64_t begin_ns = clock_.now_ns();
   while (!cancel_.cancelled()) {
     const auto left_ns = options_.time_left_ns ? options_.time_left_ns() : std::nullopt;
@@ -103,10 +101,7 @@ Result<std::optional<ClaimedTrial>> Worker::next_trial() {
       return std::nullopt;
     }
     HOCKET_TRY(answer);
-    if (answer->trial) {
-      study_ = std::move(answer->study);
-      return std::move(answer->trial);
-    }
+    if (answer->trial) return std::move(*answer);
     reason_ = end_of(answer->study);
     if (reason_.empty()) reason_ = time_is_up(left_ns, answer->longest_trial_ns);
     if (!reason_.empty()) return std::nullopt;
@@ -122,39 +117,38 @@ Result<std::optional<ClaimedTrial>> Worker::next_trial() {
   return std::nullopt;
 }
 
-Result<TrialOutcome> Worker::outcome_of_run(const ClaimedTrial& trial) {
+Result<TrialOutcome> Worker::outcome_of_run(const ClaimAnswer& claimed) {
   if (!runner_ || !is_resolved_) {
-    auto runner = make_runner_(study_, trial.definition);
+    auto runner = make_runner_(claimed.study, *claimed.definition);
     HOCKET_TRY(runner);
     runner_ = std::move(*runner);
-    is_resolved_ = trial.definition.objective.kind != ObjectiveKind::automatic;
+    is_resolved_ = claimed.definition->objective.kind != ObjectiveKind::automatic;
   }
-  const auto params = params_from_json(trial.row.params);
-  HOCKET_TRY(params);
-  auto outcome = runner_->run(*params, trial.incumbent);
+  auto outcome = runner_->run(claimed.trial->params, claimed.incumbent);
   HOCKET_TRY(outcome);
   return finite_or_failed(std::move(*outcome));
 }
 
-Result<bool> Worker::keep(const ClaimedTrial& trial, const TrialOutcome& outcome) {
-  TrialEnd end{.trial_id = trial.row.id, .result = stored_result(outcome)};
-  end.result.worker = options_.name;
-  if (!trial.has_report) end.report = outcome.report;
-  const auto kept = patience_([&] { return source_.finish(study_id_, end); });
+Result<bool> Worker::keep(Trial trial, bool has_report) {
+  if (has_report) trial.outcome.report.reset();
+  const auto kept = patience_([&] { return source_.finish(study_id_, trial); });
   if (kept) return true;
   if (kept.error().code == ErrorCode::not_found) return false;
   return failure(kept.error());
 }
 
-Result<void> Worker::run_trial(const ClaimedTrial& trial) {
-  observer_.trial_started(trial.row);
+Result<void> Worker::run_trial(ClaimAnswer claimed) {
+  Trial& trial = *claimed.trial;
+  trial.worker = options_.name;
+  observer_.trial_started(trial);
   const LeaseKeeper keeper(source_, study_id_, lease());
-  const auto outcome = outcome_of_run(trial);
+  auto outcome = outcome_of_run(claimed);
   HOCKET_TRY(outcome);
-  const auto kept = keep(trial, *outcome);
+  trial.outcome = std::move(*outcome);
+  const auto kept = keep(trial, claimed.has_report);
   HOCKET_TRY(kept);
   if (*kept) ++trials_;
-  observer_.trial_ended(trial.row, *outcome, *kept);
+  observer_.trial_ended(trial, *kept);
   return {};
 }
 
@@ -164,10 +158,10 @@ Result<WorkerEnd> Worker::run() {
   study_id_ = study->id;
   const auto work = [&]() -> Result<void> {
     for (;;) {
-      const auto trial = next_trial();
-      HOCKET_TRY(trial);
-      if (!*trial) return {};
-      HOCKET_TRY(run_trial(**trial));
+      auto claimed = next_trial();
+      HOCKET_TRY(claimed);
+      if (!*claimed) return {};
+      HOCKET_TRY(run_trial(*std::move(*claimed)));
     }
   };
   const auto ended = work();

@@ -42,9 +42,9 @@ struct WorkerOptions {
 class WorkerObserver {
  public:
   virtual ~WorkerObserver() = default;
-  virtual void trial_started(const TrialRow& trial) = 0;
+  virtual void trial_started(const Trial& trial) = 0;
   /// `is_kept` is false when another worker has the trial by now.
-  virtual void trial_ended(const TrialRow& trial, const TrialOutcome& outcome, bool is_kept) = 0;
+  virtual void trial_ended(const Trial& trial, bool is_kept) = 0;
 };
 
 struct WorkerEnd {

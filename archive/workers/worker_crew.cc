@@ -122,7 +122,7 @@ Result<void> WorkerCrew::give_up_lost(const std::vector<TrialRow>& rows) const {
   for (const TrialRow& row : rows) {
     if (!running_.contains(row.id) || row.state != TrialState::running) continue;
     if (!row.is_offered || row.losses < kMostLosses) continue;
-    TrialResult lost{.state = TrialState::failed};
+    TrialOutcome lost;
     lost.message =
         "lost with its worker " + std::to_string(row.losses) +
         " times; if hosts fail without the trial, too, run it again in a study of its own";

@@ -15,8 +15,8 @@ class RingingWorker final : public WorkerObserver {
  public:
   explicit RingingWorker(Bell& for_owner) : for_owner_(for_owner) {}
 
-  void trial_started(const TrialRow&) override {}
-  void trial_ended(const TrialRow&, const TrialOutcome&, bool) override { for_owner_.ring(); }
+  void trial_started(const Trial&) override {}
+  void trial_ended(const Trial&, bool) override { for_owner_.ring(); }
 
  private:
   Bell& for_owner_;

@@ -64,27 +64,22 @@ class WorkLines final : public WorkerObserver {
   WorkLines(std::ostream& err, std::string unit_source)
       : err_(err), study_(std::move(unit_source)) {}
 
-  void trial_started(const TrialRow& trial) override {
-    err_ << label(trial) << "  " << params_of(trial) << std::endl;
+  void trial_started(const Trial& trial) override {
+    err_ << label(trial) << "  " << params_text(trial.params) << std::endl;
   }
 
-  void trial_ended(const TrialRow& trial, const TrialOutcome& outcome, bool is_kept) override {
-    err_ << label(trial) << "  " << to_string(outcome.state);
-    if (!outcome.message.empty())
-      err_ << "  " << printable(outcome.message, kWorkMessageLimitBytes);
+  void trial_ended(const Trial& trial, bool is_kept) override {
+    err_ << label(trial) << "  " << to_string(trial.outcome.state);
+    if (!trial.outcome.message.empty())
+      err_ << "  " << printable(trial.outcome.message, kWorkMessageLimitBytes);
     if (!is_kept) err_ << "; not kept, since the lease had ended and another worker has it";
     err_ << std::endl;
   }
 
  private:
-  std::string label(const TrialRow& trial) const {
-    return study_ + " trial " + std::to_string(trial.number) +
+  std::string label(const Trial& trial) const {
+    return study_ + " trial " + std::to_string(trial.number + 1) +
            (trial.phase == TrialPhase::confirm ? " (confirmation)" : "");
-  }
-
-  static std::string params_of(const TrialRow& trial) {
-    const auto params = params_from_json(trial.params);
-    return params ? params_text(*params) : trial.params.dump();
   }
 
   std::ostream& err_;

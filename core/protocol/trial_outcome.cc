@@ -30,6 +30,20 @@ std::vector<double> others_in(const Measurements& metrics) {
   }
 }
 
+Measurements measurements_of(const TrialOutcome& outcome) {
+  Measurements all = outcome.metrics;
+  if (!outcome.samples.empty()) all[kSamplesMetric] = outcome.samples;
+  return all;
+}
+
+void take_measurements(TrialOutcome& outcome, Measurements measurements) {
+  auto samples = measurements.extract(kSamplesMetric);
+  outcome.samples = samples.empty() ? std::vector<double>() : std::move(samples.mapped());
+  outcome.metrics = std::move(measurements);
+  outcome.others.clear();
+  if (outcome.state == TrialState::complete) outcome.others = others_in(outcome.metrics);
+}
+
 std::vector<double> costs_of(const TrialOutcome& outcome, std::span<const Direction> directions) {
   HOCKET_CHECK(outcome.value, "a complete trial has a value");
   std::vector<double> result{cost(*outcome.value, direction_at(directions, 0))};

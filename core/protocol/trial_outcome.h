@@ -18,7 +18,7 @@
 
 namespace hocket {
 
-/// Every measurement by metric name, in the order in which they were taken.
+/// Measurements by metric name, each in the order in which they were taken.
 using Measurements = std::map<std::string, std::vector<double>>;
 
 struct TrialOutcome {
@@ -42,6 +42,9 @@ struct TrialOutcome {
   bool operator==(const TrialOutcome&) const = default;
 };
 
+/// The samples of the objective among measurements_of().
+inline constexpr const char* kSamplesMetric = "objective";
+
 /// Samples of the current configuration, taken in turn with those of the candidate, where a value
 /// is relative to them (daemon/live/key_tuner.h).
 inline constexpr const char* kReferenceMetric = "current_ns";
@@ -52,6 +55,13 @@ std::string metric_of_other(std::size_t index);
 
 /// Returns the values of further objectives, as many as `metrics` has without a gap.
 std::vector<double> others_in(const Measurements& metrics);
+
+/// Returns all measurements of `outcome`, its samples among them.
+Measurements measurements_of(const TrialOutcome& outcome);
+
+/// Gives `outcome`, whose state is known, its measurements: samples, metrics and, if it is
+/// complete, values of further objectives. Undoes measurements_of().
+void take_measurements(TrialOutcome& outcome, Measurements measurements);
 
 /// Returns the costs (core/protocol/direction.h) of all objectives of a complete trial.
 std::vector<double> costs_of(const TrialOutcome& outcome, std::span<const Direction> directions);

@@ -156,13 +156,13 @@ Result<void> StudyService::check_trial(const StudyRow& study, std::int64_t trial
 }
 
 Result<void> StudyService::tell(const std::string& name, std::int64_t trial_id,
-                                const TrialResult& result) {
+                                const TrialOutcome& outcome) {
   const auto study = find(name);
   HOCKET_TRY(study);
   const auto state = running(study->id);
   std::lock_guard lock(state->mutex);
   if (auto ok = check_trial(*study, trial_id); !ok) return ok;
-  return store_.finish_trial(trial_id, result);
+  return store_.finish_trial(trial_id, outcome);
 }
 
 Result<std::int64_t> StudyService::renew(const std::string& name, std::int64_t trial_id,

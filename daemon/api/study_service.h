@@ -45,7 +45,7 @@ class StudyService {
 
   /// Ends a trial; again with the same is harmless. not_found when its lease was lost and the trial
   /// given to another worker.
-  Result<void> tell(const std::string& study, std::int64_t trial_id, const TrialResult& result);
+  Result<void> tell(const std::string& study, std::int64_t trial_id, const TrialOutcome& outcome);
 
   /// Returns the lease's new end by the store's clock.
   Result<std::int64_t> renew(const std::string& study, std::int64_t trial_id,

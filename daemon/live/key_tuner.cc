@@ -302,7 +302,7 @@ Result<void> KeyTuner::tell_baseline(const RunningJob& job) {
   HOCKET_TRY(row);
   TrialOutcome outcome = complete_trial(baseline_ns_);
   outcome.message = "what the job had";
-  if (auto ok = parts_.store.finish_trial(row->id, stored_result(outcome)); !ok) return ok;
+  if (auto ok = parts_.store.finish_trial(row->id, outcome); !ok) return ok;
   base_ns_ = *outcome.value;
   baseline_ns_.clear();
   return session_->tell(*params, outcome);

@@ -63,8 +63,7 @@ Result<void> KeyTuner::conclude_measured(bool is_kept) {
   TrialOutcome outcome = complete_trial(std::move(samples));
   outcome.message = outcome_->message;
   outcome.metrics[kReferenceMetric] = current;
-  if (auto ok = parts_.store.finish_trial(offered_->trial_id, stored_result(outcome)); !ok)
-    return ok;
+  if (auto ok = parts_.store.finish_trial(offered_->trial_id, outcome); !ok) return ok;
   if (!is_kept && median(candidate) > median(current)) {
     if (auto ok = parts_.store.quarantine({.topology_id = topology_id_,
                                            .workload_id = workload_id_,
@@ -94,8 +93,7 @@ Result<void> KeyTuner::conclude_unmeasured(bool is_kept) {
   }
   TrialOutcome outcome;
   outcome.message = outcome_->message;
-  if (auto ok = parts_.store.finish_trial(offered_->trial_id, stored_result(outcome)); !ok)
-    return ok;
+  if (auto ok = parts_.store.finish_trial(offered_->trial_id, outcome); !ok) return ok;
   ++counts_.rejected;
   if (++rejections_ >= kMostRejections) left_alone_.insert(explorer_);
   const Params params = offered_->params;

@@ -175,26 +175,26 @@ Result<void> check_actor(std::string_view actor, std::string_view note) {
   });
 }
 
-Result<TrialResult> checked(TrialResult result) {
-  if (result.state == TrialState::running) {
+Result<TrialOutcome> checked(TrialOutcome outcome) {
+  if (outcome.state == TrialState::running) {
     return failure(ErrorCode::invalid_argument,
                    "a trial ends as complete, failed or timeout, not as running");
   }
-  if (result.state == TrialState::complete && !result.value) {
+  if (outcome.state == TrialState::complete && !outcome.value) {
     return failure(ErrorCode::invalid_argument, "a complete trial needs a value");
   }
   for (const auto& [name, number] :
-       {std::pair("the trial's value", result.value), std::pair("the spread", result.spread)}) {
+       {std::pair("the trial's value", outcome.value), std::pair("the spread", outcome.spread)}) {
     HOCKET_TRY(check_finite(number.value_or(0), name));
   }
-  for (const auto& [metric, values] : result.measurements) {
+  for (const auto& [metric, values] : measurements_of(outcome)) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       HOCKET_TRY(
           check_finite(values[i], "measurement " + std::to_string(i) + " of " + in_quotes(metric)));
     }
   }
-  std::erase_if(result.measurements, [](const auto& entry) { return entry.second.empty(); });
-  return result;
+  std::erase_if(outcome.metrics, [](const auto& entry) { return entry.second.empty(); });
+  return outcome;
 }
 
 Result<void> check_owner(const StudyRow& study, const StudyUpdate& update) {
@@ -212,11 +212,11 @@ void apply(StudyRow& study, const StudyUpdate& update) {
   if (update.workload_id) study.workload_id = update.workload_id;
 }
 
-Result<bool> must_end(const TrialRow& stored, const TrialResult& result) {
+Result<bool> must_end(const TrialRow& stored, const TrialOutcome& outcome) {
   if (stored.state == TrialState::running) return true;
-  if (stored.state == result.state && stored.value == result.value &&
-      stored.spread == result.spread && stored.message == result.message &&
-      stored.measurements == result.measurements) {
+  if (stored.state == outcome.state && stored.value == outcome.value &&
+      stored.spread == outcome.spread && stored.message == outcome.message &&
+      stored.measurements == measurements_of(outcome)) {
     return false;
   }
   return failure(ErrorCode::invalid_argument, "trial " + std::to_string(stored.number) +
@@ -261,9 +261,9 @@ std::int64_t lease_end_ns(std::int64_t now_ns, std::int64_t lease_ns) {
                       : std::numeric_limits<std::int64_t>::min();
 }
 
-Result<void> check_holder(const TrialRow& stored, const TrialResult& result) {
-  if (result.worker.empty() || (stored.worker == result.worker && !stored.is_offered)) return {};
-  return failure(ErrorCode::not_found, "worker " + in_quotes(result.worker) +
+Result<void> check_holder(const TrialRow& stored, std::string_view worker) {
+  if (worker.empty() || (stored.worker == worker && !stored.is_offered)) return {};
+  return failure(ErrorCode::not_found, "worker " + in_quotes(worker) +
                                            " has lost its lease on trial " +
                                            std::to_string(stored.number) +
                                            ", and the trial was given back; this result does not "

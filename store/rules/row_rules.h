@@ -40,8 +40,8 @@ Result<void> check(const NewAudit& audit);
 /// Checks the texts that name an actor and a reason.
 Result<void> check_actor(std::string_view actor, std::string_view note);
 
-/// Returns `result` without its empty metrics, or why it cannot be stored.
-Result<TrialResult> checked(TrialResult result);
+/// Returns `outcome` without its empty metrics, or why it cannot be stored.
+Result<TrialOutcome> checked(TrialOutcome outcome);
 
 /// Refuses if `update` expects another owner than the study has.
 Result<void> check_owner(const StudyRow& study, const StudyUpdate& update);
@@ -49,9 +49,9 @@ Result<void> check_owner(const StudyRow& study, const StudyUpdate& update);
 /// Applies the changes in `update`.
 void apply(StudyRow& study, const StudyUpdate& update);
 
-/// Returns whether `result` must now end a trial, given as stored with its measurements; false if
-/// the trial has already ended with this result.
-Result<bool> must_end(const TrialRow& stored, const TrialResult& result);
+/// Returns whether `outcome` must now end a trial, given as stored with its measurements; false if
+/// the trial has already ended with this outcome.
+Result<bool> must_end(const TrialRow& stored, const TrialOutcome& outcome);
 
 /// Returns the row for `promotion` while its key is in this state; the caller assigns its id.
 PromotionRow promoted(const NewPromotion& promotion, const KeyState& state,
@@ -63,8 +63,8 @@ Result<bool> must_move(const PromotionRow& stored, PromotionStage stage);
 /// Returns the time at which a lease of `lease_ns` ends that begins at `now_ns`.
 std::int64_t lease_end_ns(std::int64_t now_ns, std::int64_t lease_ns);
 
-/// Refuses the result of a worker that has the trial no more.
-Result<void> check_holder(const TrialRow& stored, const TrialResult& result);
+/// Refuses an outcome from `worker` if that one has the trial no more; empty: nobody in particular.
+Result<void> check_holder(const TrialRow& stored, std::string_view worker);
 
 /// Refuses a trial that has ended or waits for a worker.
 Result<void> check_renewable(const TrialRow& stored);

@@ -38,7 +38,9 @@ class SqlStore final : public Store {
   Result<StudyRow> study(std::string_view name_or_id) override;
   Result<std::optional<StudyRow>> latest_unfinished_study() override;
   Result<TrialRow> start_trial(const NewTrial& trial) override;
-  Result<void> finish_trial(std::int64_t trial_id, const TrialResult& result) override;
+  using Store::finish_trial;
+  Result<void> finish_trial(std::int64_t trial_id, const TrialOutcome& outcome,
+                            std::string_view worker) override;
   Result<std::optional<TrialOutput>> trial_output(std::int64_t trial_id) override;
   Result<std::int64_t> abandon_running_trials(std::int64_t study_id) override;
   Result<std::int64_t> renew_lease(std::int64_t trial_id, std::int64_t lease_ns) override;
@@ -149,7 +151,7 @@ class SqlStore final : public Store {
                                                         std::string_view job_name,
                                                         std::int64_t max_age_ns, Access access);
   Result<void> read_measurements(std::int64_t study_id, std::vector<TrialRow>& trials);
-  Result<void> write_result(std::int64_t trial_id, const TrialResult& result);
+  Result<void> write_outcome(std::int64_t trial_id, const TrialOutcome& outcome);
   Result<void> write_output(std::int64_t trial_id, const TrialOutput& output);
   /// Adds a worker or renews its lease; returns when the lease ends.
   Result<std::int64_t> write_worker(std::int64_t study_id, const NewClaim& claim,

@@ -41,8 +41,9 @@ Result<TrialRow> SqlStore::start_trial(const NewTrial& trial) {
   });
 }
 
-Result<void> SqlStore::finish_trial(std::int64_t trial_id, const TrialResult& result) {
-  const auto told = rules::checked(result);
+Result<void> SqlStore::finish_trial(std::int64_t trial_id, const TrialOutcome& outcome,
+                                    std::string_view worker) {
+  const auto told = rules::checked(outcome);
   HOCKET_TRY(told);
   return transact(Access::write, [&]() -> Result<void> {
     const auto study_id = db_.integer("SELECT study_id FROM trials WHERE id = ?1", trial_id);
@@ -55,35 +56,35 @@ Result<void> SqlStore::finish_trial(std::int64_t trial_id, const TrialResult& re
     if (!*locked) return failure(rules::no_such("trial", trial_id));
     std::vector<TrialRow> stored{std::move(**locked)};
     TrialRow& trial = stored.front();
-    HOCKET_TRY(rules::check_holder(trial, *told));
+    HOCKET_TRY(rules::check_holder(trial, worker));
     if (trial.state != TrialState::running) {
       if (auto ok = read_measurements(trial.study_id, stored); !ok) return ok;
     }
     const auto must_end = rules::must_end(trial, *told);
     HOCKET_TRY(must_end);
     if (!*must_end) return {};
-    if (auto ok = write_result(trial_id, *told); !ok) return ok;
+    if (auto ok = write_outcome(trial_id, *told); !ok) return ok;
     return touch_study(trial.study_id);
   });
 }
 
-Result<void> SqlStore::write_result(std::int64_t trial_id, const TrialResult& result) {
+Result<void> SqlStore::write_outcome(std::int64_t trial_id, const TrialOutcome& outcome) {
   const auto at_ns = now_ns();
   HOCKET_TRY(at_ns);
   // Nobody has run a trial that is still offered, so the worker that was to run it is not kept.
   HOCKET_TRY(db_.execute(
       "UPDATE trials SET state = ?2, value = ?3, spread = ?4, message = ?5, finished_at_ns = ?6, "
       "worker = CASE offered WHEN 1 THEN '' ELSE worker END, offered = 0 WHERE id = ?1",
-      trial_id, to_string(result.state), result.value, result.spread, AnyText{result.message},
+      trial_id, to_string(outcome.state), outcome.value, outcome.spread, AnyText{outcome.message},
       *at_ns));
   std::vector<std::vector<Value>> measured;
-  for (const auto& [metric, values] : result.measurements) {
+  for (const auto& [metric, values] : measurements_of(outcome)) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       measured.push_back({trial_id, AnyText{metric}, static_cast<std::int64_t>(i), values[i]});
     }
   }
   HOCKET_TRY(db_.change_each("INSERT INTO measurements VALUES (?1, ?2, ?3, ?4)", measured));
-  return result.output.is_empty() ? Result<void>() : write_output(trial_id, result.output);
+  return outcome.output.is_empty() ? Result<void>() : write_output(trial_id, outcome.output);
 }
 
 Result<void> SqlStore::write_output(std::int64_t trial_id, const TrialOutput& output) {

@@ -27,9 +27,9 @@ class CopyStore : public StoreFixture {
     for (int i = 0; i < 30; ++i) {
       const auto trial = must(store_->start_trial({study.id, {}, {{"x", i}}, "w", 9}));
       if (i > 20) continue;
-      TrialResult result = sample_result(i / 7.0);
-      result.measurements["b"] = {0.1, -0.0, 1e308, 5e-324, -3, 9007199254740993.0};
-      result.measurements[std::string("any\0\xff", 5)] = {1};
+      TrialOutcome result = sample_result(i / 7.0);
+      result.metrics["b"] = {0.1, -0.0, 1e308, 5e-324, -3, 9007199254740993.0};
+      result.metrics[std::string("any\0\xff", 5)] = {1};
       result.message = std::string("any\0bytes \xff\n", 13);
       result.output = {result.message, "warning\n"};
       must(store_->finish_trial(trial.id, result));

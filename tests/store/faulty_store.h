@@ -82,8 +82,10 @@ class FaultyStore final : public Store {
   Result<TrialRow> start_trial(const NewTrial& trial) override {
     return pass([&] { return inner_->start_trial(trial); }, /*is_start=*/true);
   }
-  Result<void> finish_trial(std::int64_t trial_id, const TrialResult& result) override {
-    return pass([&] { return inner_->finish_trial(trial_id, result); });
+  using Store::finish_trial;
+  Result<void> finish_trial(std::int64_t trial_id, const TrialOutcome& outcome,
+                            std::string_view worker) override {
+    return pass([&] { return inner_->finish_trial(trial_id, outcome, worker); });
   }
   Result<std::optional<TrialOutput>> trial_output(std::int64_t trial_id) override {
     return pass([&] { return inner_->trial_output(trial_id); });

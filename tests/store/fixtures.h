@@ -72,12 +72,11 @@ inline NewStudy sample_study(const std::string& name = "") {
   return study;
 }
 
-inline TrialResult sample_result(double value) {
-  return {TrialState::complete,
-          value,
-          value / 100,
-          "",
-          {{"wall_ns", {value, value + 1, value - 1}}, {"exposed_ns", {0.5}}}};
+inline TrialOutcome sample_result(double value) {
+  return {.state = TrialState::complete,
+          .value = value,
+          .spread = value / 100,
+          .metrics = {{"wall_ns", {value, value + 1, value - 1}}, {"exposed_ns", {0.5}}}};
 }
 
 inline std::string read_bytes(const std::string& path) {

@@ -79,7 +79,7 @@ TEST(OpenStore, CreatesFoldersAndFileAndFindsEverythingAgain) {
     EXPECT_EQ(must(store->studies()).size(), 3u);
     const auto trials = must(store->trials(2, TrialDetail::with_measurements));
     ASSERT_EQ(trials.size(), 5u);
-    EXPECT_EQ(trials[3].measurements, sample_result(3).measurements);
+    EXPECT_EQ(trials[3].measurements, sample_result(3).metrics);
     EXPECT_EQ(must(store->promotions({})).size(), 3u);
   }
 }
@@ -261,8 +261,8 @@ TEST(OpenStore, AFullDiskLosesNothingEarlier) {
     must(db.integer("PRAGMA max_page_count = " + std::to_string(pages + 6)));
     sql::SqlStore store(sqlite::make_database(std::move(db)), {});
     study_id = must(store.create_study(sample_study())).id;
-    TrialResult result = sample_result(1);
-    result.measurements["wall_ns"] = std::vector<double>(300, 1.5);
+    TrialOutcome result = sample_result(1);
+    result.metrics["wall_ns"] = std::vector<double>(300, 1.5);
     Result<void> ended;
     while (ended && acknowledged.size() < 100) {
       const auto trial = store.start_trial({study_id, {}, nlohmann::json::object()});

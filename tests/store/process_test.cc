@@ -80,7 +80,7 @@ TEST(StoreProcesses, SweepsShareAStoreAndNothingIsLost) {
     for (int t = 0; t < kTrials; ++t) {
       const auto& trial = trials[static_cast<std::size_t>(t)];
       EXPECT_EQ(trial.number, t + 1);
-      EXPECT_EQ(trial.measurements, sample_result(t).measurements);
+      EXPECT_EQ(trial.measurements, sample_result(t).metrics);
       EXPECT_EQ(trial.params, trials[0].params) << "trials stay in their study";
     }
   }
@@ -94,8 +94,8 @@ int tell_for_ever(const std::string& path, int acknowledgements) {
   for (;;) {
     const auto trial = (*store)->start_trial({1, {}, nlohmann::json::object()});
     if (!worked(trial)) return 2;
-    TrialResult result = sample_result(static_cast<double>(trial->id));
-    result.measurements["many"] = std::vector<double>(200, 1);
+    TrialOutcome result = sample_result(static_cast<double>(trial->id));
+    result.metrics["many"] = std::vector<double>(200, 1);
     if (!worked((*store)->finish_trial(trial->id, result))) return 3;
     if (write(acknowledgements, &trial->id, sizeof trial->id) != sizeof trial->id) return 4;
   }

@@ -48,8 +48,10 @@ class TwinStores {
       case 7:
       case 8:
       case 9:
-        return compare(
-            [result = result(), id = id(12)](Store& s) { return s.finish_trial(id, result); });
+        return compare([result = result(), id = id(12),
+                        worker = below(3) == 0 ? text() : std::string()](Store& s) {
+          return s.finish_trial(id, result, worker);
+        });
       case 28:
       case 29:
         return compare(
@@ -246,15 +248,13 @@ class TwinStores {
     update.workload_id = below(4) == 0 ? maybe_id(3) : std::nullopt;
     return update;
   }
-  TrialResult result() {
-    TrialResult result = sample_result(below(3));
+  TrialOutcome result() {
+    TrialOutcome result = sample_result(below(3));
     result.state = static_cast<TrialState>(below(8) == 0 ? 0 : 1 + below(3));
     if (coin()) result.value.reset();
     if (coin()) result.spread.reset();
     if (coin()) result.message = "message";
-    if (below(3) == 0) result.worker = text();
-    if (coin())
-      result.measurements["m"] = std::vector<double>(static_cast<std::size_t>(below(3)), 1);
+    if (coin()) result.metrics["m"] = std::vector<double>(static_cast<std::size_t>(below(3)), 1);
     return result;
   }
 

@@ -229,9 +229,9 @@ TEST_F(StoreTest, NumbersTrialsWithinTheirStudy) {
 TEST_F(StoreTest, KeepsEveryMeasurementExactly) {
   const auto study = new_study();
   TrialRow expected = new_trial(study.id);
-  TrialResult result = sample_result(0.1);
-  result.measurements["b"] = {0.1, 0.1, 1e308, 5e-324, -3, 9007199254740993.0, 1.0 / 3};
-  result.measurements[""] = {1};
+  TrialOutcome result = sample_result(0.1);
+  result.metrics["b"] = {0.1, 0.1, 1e308, 5e-324, -3, 9007199254740993.0, 1.0 / 3};
+  result.metrics[""] = {1};
   result.message = std::string("any\0bytes \xff\n", 13);
   now_ns_ = 99;
   must(store_->finish_trial(expected.id, result));
@@ -240,7 +240,7 @@ TEST_F(StoreTest, KeepsEveryMeasurementExactly) {
   expected.spread = result.spread;
   expected.message = result.message;
   expected.finished_at_ns = 99;
-  expected.measurements = result.measurements;
+  expected.measurements = result.metrics;
   EXPECT_EQ(trial(expected), expected);
   EXPECT_EQ(must(store_->study(study.name)).updated_at_ns, 99);
   EXPECT_THAT(must(store_->trials(study.id, TrialDetail::summary))[0].measurements, IsEmpty());
@@ -248,7 +248,7 @@ TEST_F(StoreTest, KeepsEveryMeasurementExactly) {
 
 TEST_F(StoreTest, DropsMetricsWithoutValues) {
   const auto row = new_trial(new_study().id);
-  TrialResult result{TrialState::failed, {}, {}, "exit status 1", {{"empty", {}}, {"full", {1}}}};
+  TrialOutcome result{.metrics = {{"empty", {}}, {"full", {1}}}, .message = "exit status 1"};
   must(store_->finish_trial(row.id, result));
   EXPECT_EQ(trial(row).measurements, (Measurements{{"full", {1}}}));
   EXPECT_EQ(trial(row).value, std::nullopt);
@@ -257,21 +257,21 @@ TEST_F(StoreTest, DropsMetricsWithoutValues) {
 
 TEST_F(StoreTest, EndingATrialTwiceAlikeIsHarmlessAndOtherwiseRefused) {
   const auto row = new_trial(new_study().id);
-  const TrialResult told = sample_result(10);
+  const TrialOutcome told = sample_result(10);
   must(store_->finish_trial(row.id, told));
   const TrialRow stored = trial(row);
   now_ns_ += 1000;
   EXPECT_TRUE(store_->finish_trial(row.id, told));
   EXPECT_EQ(trial(row), stored);
 
-  std::vector<TrialResult> others(7, told);
+  std::vector<TrialOutcome> others(7, told);
   others[0].state = TrialState::failed;
   others[1].value = 11;
   others[2].spread.reset();
   others[3].message = "x";
-  others[4].measurements["wall_ns"].push_back(1);
-  others[5].measurements.erase("exposed_ns");
-  others[6].measurements["new"] = {1};
+  others[4].metrics["wall_ns"].push_back(1);
+  others[5].metrics.erase("exposed_ns");
+  others[6].metrics["new"] = {1};
   for (const auto& other : others) {
     const auto again = store_->finish_trial(row.id, other);
     EXPECT_EQ(code_of(again), ErrorCode::invalid_argument);
@@ -284,7 +284,7 @@ TEST_F(StoreTest, KeepsTheOutputOfTheNewestTrials) {
   const auto study = new_study();
   const auto silent = new_trial(study.id), first = new_trial(study.id);
   must(store_->finish_trial(silent.id, sample_result(1)));
-  TrialResult result = sample_result(1);
+  TrialOutcome result = sample_result(1);
   result.output = {std::string("any\0bytes \xff\n", 13), "warning\n"};
   must(store_->finish_trial(first.id, result));
   EXPECT_EQ(must(store_->trial_output(first.id)), result.output);
@@ -307,14 +307,14 @@ TEST_F(StoreTest, KeepsTheOutputOfTheNewestTrials) {
 TEST_F(StoreTest, RefusesResultsThatAreNone) {
   const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
   const auto row = new_trial(new_study().id);
-  std::vector<TrialResult> bad(7, sample_result(1));
+  std::vector<TrialOutcome> bad(7, sample_result(1));
   bad[0].state = TrialState::running;
   bad[1].value.reset();
   bad[2].value = nan;
   bad[3].value = -infinity;
   bad[4].spread = nan;
-  bad[5].measurements["m"] = {1, nan};
-  bad[6].measurements["m"] = {infinity};
+  bad[5].metrics["m"] = {1, nan};
+  bad[6].metrics["m"] = {infinity};
   for (const auto& result : bad) {
     EXPECT_EQ(code_of(store_->finish_trial(row.id, result)), ErrorCode::invalid_argument);
   }

@@ -48,10 +48,8 @@ class StoreWorkers : public StoreFixture {
     return names;
   }
 
-  static TrialResult result_of(const std::string& worker, double value = 1) {
-    TrialResult result = sample_result(value);
-    result.worker = worker;
-    return result;
+  Result<void> finish(const TrialRow& trial, const std::string& worker, double value = 1) {
+    return store_->finish_trial(trial.id, sample_result(value), worker);
   }
 
   std::int64_t updated_at_ns() { return must(store_->study(study_.name)).updated_at_ns; }
@@ -90,9 +88,9 @@ TEST_F(StoreWorkers, TrialsAreClaimedInTheOrderOfTheirNumbers) {
   now_ns_ += 1;
   EXPECT_EQ(claim("c"), 0) << "the third is the study's own";
   EXPECT_EQ(updated_at_ns(), now_ns_ - 1) << "nothing has changed in the study";
-  must(store_->finish_trial(first.id, result_of("a")));
+  must(finish(first, "a"));
   EXPECT_EQ(trial(first).worker, "a");
-  must(store_->finish_trial(first.id, result_of("a")));
+  must(finish(first, "a"));
 }
 
 TEST_F(StoreWorkers, OnlyTrialsOfTheStudyAreClaimed) {
@@ -159,7 +157,7 @@ TEST_F(StoreWorkers, AWorkerThatWasStartedAnewGivesItsTrialBackFirst) {
   EXPECT_EQ(trial(first).losses, 1);
   EXPECT_EQ(trial(second).losses, 0) << "another worker's stays";
   const auto earlier = trial(first);
-  must(store_->finish_trial(second.id, result_of("b")));
+  must(finish(second, "b"));
   EXPECT_EQ(claim("b"), 0) << "an ended trial is not given back";
   EXPECT_EQ(trial(second).losses, 0);
   EXPECT_EQ(trial(first), earlier);
@@ -184,7 +182,7 @@ TEST_F(StoreWorkers, ATrialOfALostWorkerIsOfferedAgainAndItsLateResultIsRefused)
   EXPECT_EQ(must(store_->offer_lost_trials(study_.id)), 0);
 
   const auto expect_late = [&] {
-    const auto late = store_->finish_trial(row.id, result_of("a", 5));
+    const auto late = finish(row, "a", 5);
     EXPECT_EQ(code_of(late), ErrorCode::not_found);
     EXPECT_THAT(message_of(late), AllOf(HasSubstr("\"a\" has lost its lease on trial 1"),
                                         HasSubstr("was given back")));
@@ -193,7 +191,7 @@ TEST_F(StoreWorkers, ATrialOfALostWorkerIsOfferedAgainAndItsLateResultIsRefused)
   EXPECT_EQ(trial(row), expected);
   EXPECT_EQ(claim("b"), row.number);
   expect_late();
-  must(store_->finish_trial(row.id, result_of("b", 3)));
+  must(finish(row, "b", 3));
   expect_late();
   EXPECT_EQ(trial(row).value, 3);
   EXPECT_EQ(trial(row).worker, "b");
@@ -202,7 +200,7 @@ TEST_F(StoreWorkers, ATrialOfALostWorkerIsOfferedAgainAndItsLateResultIsRefused)
 
 TEST_F(StoreWorkers, AWantedWorkerHasNotClaimedYet) {
   const auto row = offer("a");
-  EXPECT_EQ(code_of(store_->finish_trial(row.id, result_of("a"))), ErrorCode::not_found);
+  EXPECT_EQ(code_of(finish(row, "a")), ErrorCode::not_found);
   EXPECT_EQ(trial(row), row);
 }
 
@@ -210,7 +208,7 @@ TEST_F(StoreWorkers, ALeaseThatHasEndedCountsUntilTheTrialIsOfferedAgain) {
   const auto row = offer();
   EXPECT_EQ(claim("a"), row.number);
   now_ns_ += kLeaseNs;
-  must(store_->finish_trial(row.id, result_of("a")));
+  must(finish(row, "a"));
   EXPECT_EQ(must(store_->offer_lost_trials(study_.id)), 0);
 }
 
@@ -263,7 +261,7 @@ TEST_F(StoreWorkers, AWorkerThatLeavesGivesItsTrialsBack) {
 
 TEST_F(StoreWorkers, TheOwnerEndsATrialThatIsOffered) {
   const auto row = offer("wanted");
-  TrialResult lost{.state = TrialState::failed, .message = "its worker was lost 3 times"};
+  TrialOutcome lost{.message = "its worker was lost 3 times"};
   must(store_->finish_trial(row.id, lost));
   must(store_->finish_trial(row.id, lost));
   EXPECT_EQ(trial(row).state, TrialState::failed);
@@ -344,7 +342,7 @@ TEST_F(StoreWorkers, AFaultLeavesNothingChanged) {
       {"renew", [&](Store& s) { return s.renew_worker(study_.id, as("a", 900)); }},
       {"leave", [&](Store& s) { return s.leave_worker(study_.id, "a", true); }},
       {"offer", [&](Store& s) { return s.offer_lost_trials(study_.id).map(none); }},
-      {"finish", [&](Store& s) { return s.finish_trial(1, result_of("a")); }}};
+      {"finish", [&](Store& s) { return s.finish_trial(1, sample_result(1), "a"); }}};
   for (const auto& [name, call] : calls) {
     const auto before = state();
     for (int statement = 1; statement <= 3; ++statement) {
@@ -408,9 +406,7 @@ class WorkersAtOnce {
         if (random() % 2 == 0) must(store->leave_worker(study_id_, claim.worker, true));
         continue;
       }
-      TrialResult result = sample_result(number);
-      result.worker = claim.worker;
-      must(store->finish_trial(trial->id, result));
+      must(store->finish_trial(trial->id, sample_result(number), claim.worker));
     }
   }
 

@@ -159,11 +159,12 @@ Result<void> Study::wait() {
   if (!*ended) return {};
   const auto found = running_.find((*ended)->number);
   HOCKET_CHECK(found != running_.end(), "a trial ends once, after it was started");
-  Trial trial = std::move(found->second);
-  running_.erase(found);
-  trial.outcome = finite_or_failed(std::move((*ended)->outcome));
-  trial.worker = std::move((*ended)->worker);
+  Trial trial = std::move(**ended);
+  trial.outcome = finite_or_failed(std::move(trial.outcome));
+  trial.params = std::move(found->second.params);
+  trial.began = found->second.began;
   trial.ended = now() + 1;
+  running_.erase(found);
   HOCKET_TRY(observer_.trial_finished(trial));
   if (trial.phase == TrialPhase::search) HOCKET_TRY(session_.tell(trial.params, trial.outcome));
   trials_.push_back(std::move(trial));

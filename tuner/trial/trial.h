@@ -15,6 +15,7 @@
 namespace hocket {
 
 struct Trial {
+  std::int64_t id = 0;  ///< in the store; 0 if no store is known to have it
   /// From 0 within its study, in the order in which trials were started. A missing number is that
   /// of a trial whose run was lost.
   std::int64_t number = 0;

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "archive/studies/told_trial.h"
 #include "core/base/json_reader.h"
 #include "core/base/statistics.h"
 #include "daemon/api/handlers/call.h"
@@ -60,30 +59,26 @@ void read_measurements(JsonReader& reader, Measurements& measurements) {
   });
 }
 
-void read_result(JsonReader& reader, TrialResult& result) {
+void read_outcome(JsonReader& reader, TrialOutcome& outcome) {
   reader.value("status", [&](const JsonValue& status) {
-    status.take(parse_trial_state(status.text()), result.state);
+    status.take(parse_trial_state(status.text()), outcome.state);
   });
-  const auto read_samples = [&](JsonReader& fields) {
-    read_measurements(fields, result.measurements);
-  };
+  Measurements measurements;
+  const auto read_samples = [&](JsonReader& fields) { read_measurements(fields, measurements); };
   reader.object("measurements", read_samples, kOptional);
-  read_text(reader, "message", result.message, 65'536);
-  read_text(reader, "stdout", result.output.stdout_text, kTrialOutputLimitBytes);
-  read_text(reader, "stderr", result.output.stderr_text, kTrialOutputLimitBytes);
-  reader.number("value", result.value);
-  reader.number("spread", result.spread);
+  take_measurements(outcome, std::move(measurements));
+  read_text(reader, "message", outcome.message, 65'536);
+  read_text(reader, "stdout", outcome.output.stdout_text, kTrialOutputLimitBytes);
+  read_text(reader, "stderr", outcome.output.stderr_text, kTrialOutputLimitBytes);
+  reader.number("value", outcome.value);
+  reader.number("spread", outcome.spread);
 }
 
 /// Takes value and spread from the samples where the worker gives none.
-void summarize(TrialResult& result) {
-  const auto samples = result.measurements.find(kSamplesMetric);
-  if (result.state != TrialState::complete || samples == result.measurements.end() ||
-      samples->second.empty()) {
-    return;
-  }
-  if (!result.value) result.value = median(samples->second);
-  if (!result.spread) result.spread = spread(samples->second);
+void summarize(TrialOutcome& outcome) {
+  if (outcome.state != TrialState::complete || outcome.samples.empty()) return;
+  if (!outcome.value) outcome.value = median(outcome.samples);
+  if (!outcome.spread) outcome.spread = spread(outcome.samples);
 }
 
 }  // namespace
@@ -179,13 +174,13 @@ Result<Reply> tell(const Call& call) {
   const auto body = call.body();
   HOCKET_TRY(body);
   std::int64_t trial = 0;
-  TrialResult result;
+  TrialOutcome outcome;
   JsonReader reader(*body);
   read_trial(reader, trial);
-  read_result(reader, result);
+  read_outcome(reader, outcome);
   HOCKET_TRY(reader.done());
-  summarize(result);
-  HOCKET_TRY(call.parts.studies.tell(call.study(), trial, result));
+  summarize(outcome);
+  HOCKET_TRY(call.parts.studies.tell(call.study(), trial, outcome));
   return json_response({{"trial", trial}});
 }
 

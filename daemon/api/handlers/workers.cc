@@ -63,16 +63,16 @@ Result<Reply> leave_worker(const Call& call) {
 Result<Reply> finish_trial(const Call& call) {
   const auto body = call.body();
   HOCKET_TRY(body);
-  TrialEnd end;
+  Trial trial;
   JsonReader reader(*body);
-  read_trial_end(reader, end);
+  read_ended_trial(reader, trial);
   HOCKET_TRY(reader.done());
   StoreTrialSource source(call.parts.store);
   const auto study = source.find(call.study());
   HOCKET_TRY(study);
-  HOCKET_TRY(call.parts.studies.check_trial(*study, end.trial_id));
-  HOCKET_TRY(source.finish(study->id, end));
-  return json_response({{"trial", end.trial_id}});
+  HOCKET_TRY(call.parts.studies.check_trial(*study, trial.id));
+  HOCKET_TRY(source.finish(study->id, trial));
+  return json_response({{"trial", trial.id}});
 }
 
 }  // namespace hocket

@@ -55,7 +55,7 @@ class DonorSource : public ::testing::Test {
           started->id,
           {.state = TrialState::complete,
            .value = trial.value,
-           .measurements = {{trial.reported ? "iteration_ns" : "wall_ns", {trial.value}}}}));
+           .metrics = {{trial.reported ? "iteration_ns" : "wall_ns", {trial.value}}}}));
     }
     EXPECT_TRUE(store_->update_study(row->id, {.state = state}));
     return *store_->study(name);
@@ -160,7 +160,7 @@ TEST_F(DonorSource, ANamedStudyIsTakenHoweverFarOrRefusedWithTheReason) {
 TEST_F(DonorSource, WhatIsTakenIsKeptInTheDefinition) {
   add("earlier", job(4), definition(), trials_);
   const auto own = add("own", job(2), definition(), {{1, 50}}, StudyState::running);
-  Trial first{0, TrialPhase::search, {{"X", std::int64_t{1}}}, {}};
+  Trial first{.params = {{"X", std::int64_t{1}}}, .outcome = {}};
   first.outcome.state = TrialState::complete;
   first.outcome.metrics = {{"iteration_ns", {50}}};
   const auto taken = take_donor(*store_, own.id, first);
@@ -175,7 +175,7 @@ TEST_F(DonorSource, WhatIsTakenIsKeptInTheDefinition) {
 
 TEST_F(DonorSource, NothingIsTakenUnasked) {
   add("earlier", job(2), definition(), trials_);
-  Trial failed{0, TrialPhase::search, {{"X", std::int64_t{1}}}, {}};
+  Trial failed{.params = {{"X", std::int64_t{1}}}, .outcome = {}};
   failed.outcome.state = TrialState::failed;
   Trial first = failed;
   first.outcome.state = TrialState::complete;
@@ -195,7 +195,7 @@ TEST_F(DonorSource, NothingIsTakenUnasked) {
 TEST_F(DonorSource, PassesOnWhateverTheStoreRefuses) {
   add("earlier", job(2), definition(), trials_);
   const auto own = add("own", job(2), definition(), {}, StudyState::running);
-  Trial first{0, TrialPhase::search, {{"X", std::int64_t{1}}}, {}};
+  Trial first{.params = {{"X", std::int64_t{1}}}, .outcome = {}};
   first.outcome.state = TrialState::complete;
   first.outcome.metrics = {{"iteration_ns", {50}}};
   for (int call = 1; call <= 8; ++call) {

@@ -164,7 +164,7 @@ TEST_F(OpenStudyTest, AStudyOfOneProcessCanBeResumedWithWorkers) {
 TEST_F(OpenStudyTest, ReadsTrialsInTheOrderInWhichTheyEndedAndWhatWasKnownOfThem) {
   const auto study = start(*store_, "s")->study.id;
   const auto finish = [&](std::int64_t trial, const std::string& worker) {
-    ASSERT_TRUE(store_->finish_trial(trial, {.state = TrialState::failed, .worker = worker}));
+    ASSERT_TRUE(store_->finish_trial(trial, {}, worker));
   };
   const auto claim = [&](const std::string& worker) {
     NewTrial offer{.study_id = study, .params = {{"X", 5}}};
@@ -196,11 +196,11 @@ TEST_F(OpenStudyTest, ReadsTrialsInTheOrderInWhichTheyEndedAndWhatWasKnownOfThem
 TEST_F(OpenStudyTest, ResumesWithEveryFinishedTrial) {
   const auto open = start(*store_);
   const auto id = open->study.id;
-  ASSERT_TRUE(store_->finish_trial(add_trial(id),
-                                   {.state = TrialState::complete,
-                                    .value = 3,
-                                    .spread = 1,
-                                    .measurements = {{"objective", {2, 3, 4}}, {"wall_ns", {9}}}}));
+  ASSERT_TRUE(store_->finish_trial(add_trial(id), {.state = TrialState::complete,
+                                                   .value = 3,
+                                                   .spread = 1,
+                                                   .samples = {2, 3, 4},
+                                                   .metrics = {{"wall_ns", {9}}}}));
   ASSERT_TRUE(store_->finish_trial(add_trial(id), {.state = TrialState::failed, .message = "no"}));
   add_trial(id);
   set("work-1", StudyState::running, gone_owner());
@@ -225,8 +225,8 @@ TEST_F(OpenStudyTest, ResumesWithEveryFinishedTrial) {
 TEST_F(OpenStudyTest, AnAutomaticObjectiveStaysWhatItHadBecome) {
   for (const bool reports : {true, false}) {
     const auto id = start(*store_)->study.id;
-    TrialResult result{.state = TrialState::complete, .value = 3};
-    result.measurements = {{"objective", {3}}, {reports ? "iteration_ns" : "wall_ns", {3}}};
+    TrialOutcome result{.state = TrialState::complete, .value = 3};
+    result.metrics = {{"objective", {3}}, {reports ? "iteration_ns" : "wall_ns", {3}}};
     ASSERT_TRUE(store_->finish_trial(add_trial(id), result));
     set(std::to_string(id), StudyState::interrupted, "");
     const auto resumed = resume_study(*store_, {});
@@ -251,9 +251,9 @@ TEST_F(OpenStudyTest, ResumesWithEveryObjective) {
   const Measurements measured = {
       {"objective", {3}}, {metric_of_other(0), {7, 9, 8}}, {metric_of_other(1), {5}}};
   for (const auto state : {TrialState::complete, TrialState::failed}) {
-    TrialResult result{.state = state};
+    TrialOutcome result{.state = state};
     if (state == TrialState::complete) result.value = 3;
-    result.measurements = measured;
+    result.metrics = measured;
     ASSERT_TRUE(store_->finish_trial(add_trial(id), result));
   }
   set("work-1", StudyState::interrupted, "");

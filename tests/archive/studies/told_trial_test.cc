@@ -22,8 +22,7 @@ class ToldTrial : public testing::Test {
   TrialRow stored(const TrialOutcome& outcome) {
     const auto row =
         must(store_->start_trial({.study_id = study_.id, .params = {{"x", 4}, {"y", "z"}}}));
-    if (outcome.state != TrialState::running)
-      must(store_->finish_trial(row.id, stored_result(outcome)));
+    if (outcome.state != TrialState::running) must(store_->finish_trial(row.id, outcome));
     return must(store_->trials(study_.id, TrialDetail::with_measurements)).back();
   }
 
@@ -43,7 +42,8 @@ TEST_F(ToldTrial, AnOutcomeComesBackFromTheStoreAsItWas) {
     EXPECT_EQ(outcome_of(row), outcome);
     const Params params{{"x", std::int64_t{4}}, {"y", std::string("z")}};
     const auto trial = must(trial_of(row));
-    EXPECT_EQ(trial, (Trial{.number = row.number - 1,
+    EXPECT_EQ(trial, (Trial{.id = row.id,
+                            .number = row.number - 1,
                             .phase = TrialPhase::search,
                             .params = params,
                             .outcome = outcome,

@@ -71,8 +71,8 @@ TEST(HttpTrialSource, AnEndThatIsTooLongForADaemonArrivesShortened) {
   const TrialRow trial = study.offer({{"a", std::int64_t{1}}, {"b", std::int64_t{9}}});
   OpenedSource source(SourceKind::daemon, *study.store);
   ASSERT_TRUE(source->claim(study.id(), kClaim));
-  TrialEnd end{.trial_id = trial.id, .result = {.value = 5, .worker = "w"}};
-  for (int i = 0; i < 200'000; ++i) end.result.measurements["objective"].push_back(i + 0.123456789);
+  Trial end{.id = trial.id, .outcome = {.state = TrialState::complete, .value = 5}, .worker = "w"};
+  for (int i = 0; i < 200'000; ++i) end.outcome.samples.push_back(i + 0.123456789);
   for (int times = 0; times < 2; ++times) {
     const auto ended = source->finish(study.id(), end);
     ASSERT_TRUE(ended) << ended.error().message;

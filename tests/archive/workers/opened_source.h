@@ -67,8 +67,8 @@ class LosingSource final : public TrialSource {
   Result<void> leave(std::int64_t study_id, std::string_view worker) override {
     return inner_.leave(study_id, worker);
   }
-  Result<void> finish(std::int64_t study_id, const TrialEnd& end) override {
-    return lost_or(inner_.finish(study_id, end), ends_to_lose);
+  Result<void> finish(std::int64_t study_id, const Trial& trial) override {
+    return lost_or(inner_.finish(study_id, trial), ends_to_lose);
   }
 
  private:

@@ -22,78 +22,72 @@ nlohmann::json over_the_wire(const nlohmann::json& document) {
   return must(parse_object(message_text(document), "message"));
 }
 
-Result<TrialEnd> read_end(const nlohmann::json& document) {
-  return read_json(document, read_trial_end);
+Result<Trial> read_end(const nlohmann::json& document) {
+  return read_json(document, read_ended_trial);
 }
 
-TrialEnd sample_end() {
-  TrialEnd end{.trial_id = 7};
-  end.result = {.state = TrialState::complete,
-                .value = 0.1,
-                .spread = 1e-300,
-                .message = "ended early: \"slow\"\n",
-                .measurements = {{"objective", {0.1, 1.0 / 3, 5}}, {"wall_ns", {1e18 + 1}}},
-                .worker = "h:1"};
-  for (int byte = 0; byte < 256; ++byte) end.result.output.stdout_text += static_cast<char>(byte);
-  end.result.output.stderr_text = "größer";
-  end.report.emplace();
-  end.report->topology = sample_topology();
-  end.report->workload = sample_workload();
+Trial sample_end() {
+  Trial end{.id = 7, .worker = "h:1"};
+  end.outcome = {.state = TrialState::complete,
+                 .value = 0.1,
+                 .spread = 1e-300,
+                 .samples = {0.1, 1.0 / 3, 5},
+                 .metrics = {{"wall_ns", {1e18 + 1}}},
+                 .message = "ended early: \"slow\"\n"};
+  for (int byte = 0; byte < 256; ++byte) end.outcome.output.stdout_text += static_cast<char>(byte);
+  end.outcome.output.stderr_text = "größer";
+  end.outcome.report.emplace();
+  end.outcome.report->topology = sample_topology();
+  end.outcome.report->workload = sample_workload();
   return end;
 }
 
 TEST(TrialMessages, AnEndArrivesWhole) {
-  const TrialEnd end = sample_end();
-  const auto read = must(read_end(over_the_wire(to_json(end))));
-  EXPECT_EQ(read.trial_id, end.trial_id);
-  EXPECT_EQ(read.result.state, end.result.state);
-  EXPECT_EQ(read.result.value, end.result.value);
-  EXPECT_EQ(read.result.spread, end.result.spread);
-  EXPECT_EQ(read.result.message, end.result.message);
-  EXPECT_EQ(read.result.measurements, end.result.measurements);
-  EXPECT_EQ(read.result.output, end.result.output);
-  EXPECT_EQ(read.result.worker, end.result.worker);
-  EXPECT_EQ(read.report->topology, end.report->topology);
-  EXPECT_EQ(read.report->workload, end.report->workload);
+  for (const bool has_others : {false, true}) {
+    Trial end = sample_end();
+    if (has_others) {
+      end.outcome.metrics[metric_of_other(0)] = {4, 6};
+      end.outcome.others = {5};
+    }
+    EXPECT_EQ(must(read_end(over_the_wire(ended_trial_json(end)))), end);
+  }
 
-  const TrialEnd failed{
-      .trial_id = 1,
-      .result = {.state = TrialState::timeout, .message = "too long", .worker = "w"}};
-  const auto read_failed = must(read_end(over_the_wire(to_json(failed))));
-  EXPECT_EQ(read_failed.result.state, TrialState::timeout);
-  EXPECT_FALSE(read_failed.result.value || read_failed.result.spread || read_failed.report);
+  const Trial failed{
+      .id = 1, .outcome = {.state = TrialState::timeout, .message = "too long"}, .worker = "w"};
+  EXPECT_EQ(must(read_end(over_the_wire(ended_trial_json(failed)))), failed);
 }
 
 TEST(TrialMessages, TheLargestOutputOfATrialFits) {
   // As tuner/trial/process/capture.h leaves it.
-  TrialEnd end = sample_end();
-  end.result.output.stdout_text =
+  Trial end = sample_end();
+  end.outcome.output.stdout_text =
       std::string(kTrialOutputLimitBytes, '\1') + "\n[123456789012345 bytes left out]\n";
-  end.result.output.stderr_text = std::string(kTrialOutputLimitBytes, '\xff') + "\n[1 bytes]\n";
-  const auto document = to_json(end);
-  EXPECT_LT(message_text(document).size(), kMostTrialEndBytes);
-  EXPECT_EQ(must(read_end(over_the_wire(document))).result.output, end.result.output);
+  end.outcome.output.stderr_text = std::string(kTrialOutputLimitBytes, '\xff') + "\n[1 bytes]\n";
+  const auto document = ended_trial_json(end);
+  EXPECT_LT(message_text(document).size(), kMostEndedTrialBytes);
+  EXPECT_EQ(must(read_end(over_the_wire(document))).outcome.output, end.outcome.output);
 }
 
 TEST(TrialMessages, OfTooManyMeasurementsEqualSharesAreKeptAndTheMessageSaysSo) {
-  TrialEnd end = sample_end();
+  Trial end = sample_end();
   std::vector<double> samples, times;
   for (int i = 0; i < 100'000; ++i) {
     samples.push_back(i + 0.123456789);
     times.push_back(2.0 * i);
   }
-  end.result.measurements = {{"objective", samples}, {"iteration_ns", times}, {"wall_ns", {9}}};
-  const TrialEnd kept = fitted(end);
-  EXPECT_LE(message_text(to_json(kept)).size(), kMostTrialEndBytes);
-  const auto& objective = kept.result.measurements.at("objective");
+  end.outcome.samples = samples;
+  end.outcome.metrics = {{"iteration_ns", times}, {"wall_ns", {9}}};
+  const Trial kept = fitted(end);
+  EXPECT_LE(message_text(ended_trial_json(kept)).size(), kMostEndedTrialBytes);
+  const auto& objective = kept.outcome.samples;
   EXPECT_EQ(objective.size(), 25'000u) << "as many as fit";
   EXPECT_EQ(objective[1], samples[4]);
-  EXPECT_EQ(kept.result.measurements.at("iteration_ns")[1], times[4]);
-  EXPECT_EQ(kept.result.measurements.at("wall_ns"), (std::vector<double>{9}));
-  EXPECT_EQ(kept.result.value, end.result.value);
-  EXPECT_THAT(kept.result.message, HasSubstr(end.result.message + "; kept 1 of every 4 "));
-  EXPECT_EQ(fitted(kept).result.message, kept.result.message) << "what fits stays as it is";
-  EXPECT_EQ(fitted(end, 10).result.measurements.at("objective").size(), 1u) << "it ends";
+  EXPECT_EQ(kept.outcome.metrics.at("iteration_ns")[1], times[4]);
+  EXPECT_EQ(kept.outcome.metrics.at("wall_ns"), (std::vector<double>{9}));
+  EXPECT_EQ(kept.outcome.value, end.outcome.value);
+  EXPECT_THAT(kept.outcome.message, HasSubstr(end.outcome.message + "; kept 1 of every 4 "));
+  EXPECT_EQ(fitted(kept), kept) << "what fits stays as it is";
+  EXPECT_EQ(fitted(end, 10).outcome.samples.size(), 1u) << "it ends";
 }
 
 TEST(TrialMessages, AClaimAndItsAnswerArriveWhole) {
@@ -119,24 +113,21 @@ TEST(TrialMessages, AClaimAndItsAnswerArriveWhole) {
   EXPECT_EQ(other.longest_trial_ns, 12);
   EXPECT_FALSE(other.trial);
 
-  ClaimedTrial trial{.definition = {.space = small_study_space(),
-                                    .objective = *parse_objective("max:regex:tok/s=([0-9.]+)"),
-                                    .working_directory = "/",
-                                    .workers = 0}};
-  trial.row.id = 8;
-  trial.row.number = 4;
-  trial.row.phase = TrialPhase::confirm;
-  trial.row.params = {{"a", 2}};
-  trial.incumbent = {0.1, 2};
-  trial.has_report = true;
-  answer.trial = trial;
+  answer.trial =
+      Trial{.id = 8, .number = 3, .phase = TrialPhase::confirm, .params = {{"a", std::int64_t{2}}}};
+  answer.definition = {.space = small_study_space(),
+                       .objective = *parse_objective("max:regex:tok/s=([0-9.]+)"),
+                       .working_directory = "/",
+                       .workers = 0};
+  answer.incumbent = {0.1, 2};
+  answer.has_report = true;
   other = must(claim_answer_from_json(over_the_wire(to_json(answer))));
   EXPECT_EQ(other.study.command, answer.study.command);
   ASSERT_TRUE(other.trial);
-  EXPECT_EQ(other.trial->row, trial.row);
-  EXPECT_EQ(other.trial->definition, trial.definition);
-  EXPECT_EQ(other.trial->incumbent, trial.incumbent);
-  EXPECT_TRUE(other.trial->has_report);
+  EXPECT_EQ(*other.trial, *answer.trial);
+  EXPECT_EQ(other.definition, answer.definition);
+  EXPECT_EQ(other.incumbent, answer.incumbent);
+  EXPECT_TRUE(other.has_report);
 }
 
 TEST(TrialMessages, BytesAreTextAndBytesAgain) {
@@ -154,7 +145,7 @@ TEST(TrialMessages, BytesAreTextAndBytesAgain) {
 
 TEST(TrialMessages, WhatIsWrongIsRefusedWithItsName) {
   const auto refusal = [](nlohmann::json changes) {
-    auto document = to_json(sample_end());
+    auto document = ended_trial_json(sample_end());
     document.update(changes);
     const auto read = read_end(document);
     return read ? "accepted" : read.error().message;
@@ -178,11 +169,12 @@ TEST(TrialMessages, AStudyOfADaemonThatKnowsNoWorkersIsRefusedWithTheRemedy) {
 TEST(TrialMessages, MutatedMessagesAreReadOrRefused) {
   ClaimAnswer answer;
   answer.study.id = 1;
-  answer.trial = ClaimedTrial{.definition = {.space = small_study_space(),
-                                             .objective = *parse_objective("wall"),
-                                             .working_directory = "/"}};
+  answer.trial = Trial{.id = 1, .params = {{"a", std::int64_t{2}}}};
+  answer.definition = {.space = small_study_space(),
+                       .objective = *parse_objective("wall"),
+                       .working_directory = "/"};
   const std::string answered = message_text(to_json(answer)),
-                    ended = message_text(to_json(sample_end()));
+                    ended = message_text(ended_trial_json(sample_end()));
   std::mt19937_64 random(7);
   for (int round = 0; round < 2'000; ++round) {
     const auto said = parse_object(mutate(round % 2 ? answered : ended, random), "message");

@@ -24,14 +24,15 @@ class TrialSourceTest : public ::testing::TestWithParam<SourceKind> {
     return must(source_->claim(study_.id(), {{"w", "h", 30 * kSecondNs}, time_left_ns}));
   }
 
-  TrialEnd end_of(std::int64_t trial, double value) {
-    TrialEnd end{.trial_id = trial};
-    end.result = {.value = value,
-                  .spread = 0.25,
-                  .measurements = {{"objective", {value}}, {"iteration_ns", {1, 2}}},
-                  .output = {.stdout_text = "out \xff", .stderr_text = std::string(2, '\0')},
-                  .worker = "w"};
-    return end;
+  Trial ended(std::int64_t id, double value) {
+    return {.id = id,
+            .outcome = {.state = TrialState::complete,
+                        .value = value,
+                        .spread = 0.25,
+                        .samples = {value},
+                        .metrics = {{"iteration_ns", {1, 2}}},
+                        .output = {.stdout_text = "out \xff", .stderr_text = std::string(2, '\0')}},
+            .worker = "w"};
   }
 
   TrialRow offer(std::int64_t a, TrialPhase phase = TrialPhase::search) {
@@ -94,66 +95,66 @@ TEST_P(TrialSourceTest, AClaimRenewsTheLeaseAndGivesTheNextTrial) {
   EXPECT_EQ(answer.study.id, study_.id());
   EXPECT_EQ(answer.study.name, "shared");
   EXPECT_EQ(answer.study.command, study_.row().command);
-  EXPECT_EQ(answer.trial->row.id, offered.id);
-  EXPECT_EQ(answer.trial->row.number, offered.number);
-  EXPECT_EQ(answer.trial->row.phase, TrialPhase::confirm);
-  EXPECT_EQ(answer.trial->row.params, offered.params);
-  EXPECT_EQ(answer.trial->definition, study_.definition);
-  EXPECT_FALSE(answer.trial->has_report);
+  EXPECT_EQ(answer.trial->id, offered.id);
+  EXPECT_EQ(answer.trial->number + 1, offered.number);
+  EXPECT_EQ(answer.trial->phase, TrialPhase::confirm);
+  EXPECT_EQ(to_json(answer.trial->params), offered.params);
+  EXPECT_EQ(answer.definition, study_.definition);
+  EXPECT_FALSE(answer.has_report);
   EXPECT_EQ(study_.trials()[0].worker, "w");
 }
 
 TEST_P(TrialSourceTest, AnEndIsKeptWholeAndMayBeRepeated) {
   const TrialRow trial = offer(2);
   claim();
-  TrialEnd end = end_of(trial.id, 12.5);
-  end.result.message = "a warning";
+  Trial end = ended(trial.id, 12.5);
+  end.outcome.message = "a warning";
   for (int times = 0; times < 2; ++times) ASSERT_TRUE(source_->finish(study_.id(), end));
   const TrialRow stored = study_.trials()[0];
   EXPECT_EQ(stored.state, TrialState::complete);
   EXPECT_EQ(stored.value, 12.5);
   EXPECT_EQ(stored.spread, 0.25);
   EXPECT_EQ(stored.message, "a warning");
-  EXPECT_EQ(stored.measurements, end.result.measurements);
+  EXPECT_EQ(stored.measurements, measurements_of(end.outcome));
   EXPECT_EQ(stored.worker, "w");
-  EXPECT_EQ(study_.store->trial_output(trial.id).value(), end.result.output);
+  EXPECT_EQ(study_.store->trial_output(trial.id).value(), end.outcome.output);
 
-  end.result.value = 13;
+  end.outcome.value = 13;
   EXPECT_EQ(source_->finish(study_.id(), end).error().code, ErrorCode::invalid_argument);
 }
 
 TEST_P(TrialSourceTest, AnEndThatIsNotTheWorkersIsNotFound) {
   const TrialRow trial = offer(2);
-  const TrialEnd end = end_of(trial.id, 1);
+  const Trial end = ended(trial.id, 1);
   EXPECT_EQ(source_->finish(study_.id(), end).error().code, ErrorCode::not_found) << "offered";
   must(study_.store->claim_trial(study_.id(), {"other", "h", kSecondNs}));
   EXPECT_EQ(source_->finish(study_.id(), end).error().code, ErrorCode::not_found) << "another's";
   EXPECT_EQ(study_.trials()[0].state, TrialState::running);
-  EXPECT_EQ(source_->finish(study_.id(), end_of(trial.id + 1, 1)).error().code,
+  EXPECT_EQ(source_->finish(study_.id(), ended(trial.id + 1, 1)).error().code,
             ErrorCode::not_found);
 }
 
 TEST_P(TrialSourceTest, TheFirstReportSaysWhatTheStudyIsOf) {
   const TrialRow trial = offer(2);
   claim();
-  TrialEnd end = end_of(trial.id, 1);
-  end.report.emplace();
-  end.report->topology.world_size = 4;
-  end.report->workload = {"reported", {{"w", 4}}};
+  Trial end = ended(trial.id, 1);
+  end.outcome.report.emplace();
+  end.outcome.report->topology.world_size = 4;
+  end.outcome.report->workload = {"reported", {{"w", 4}}};
   ASSERT_TRUE(source_->finish(study_.id(), end));
   EXPECT_EQ(topology_of(*study_.store, study_.row())->world_size, 4);
   EXPECT_EQ(workload_of(*study_.store, study_.row())->name, "reported");
   offer(3);
-  EXPECT_TRUE(claim().trial->has_report);
+  EXPECT_TRUE(claim().has_report);
 }
 
 TEST_P(TrialSourceTest, SaysWhatAnAutomaticObjectiveMeansOnceATrialHasShownIt) {
   redefine([](StudyDefinition& definition) { definition.objective = *parse_objective("auto"); });
   const TrialRow first = offer(2);
-  EXPECT_EQ(claim().trial->definition.objective.kind, ObjectiveKind::automatic);
-  ASSERT_TRUE(source_->finish(study_.id(), end_of(first.id, 1)));
+  EXPECT_EQ(claim().definition->objective.kind, ObjectiveKind::automatic);
+  ASSERT_TRUE(source_->finish(study_.id(), ended(first.id, 1)));
   offer(3);
-  EXPECT_EQ(claim().trial->definition.objective.kind, ObjectiveKind::report);
+  EXPECT_EQ(claim().definition->objective.kind, ObjectiveKind::report);
 }
 
 TEST_P(TrialSourceTest, TrialsThatMayEndEarlyGetTheSamplesOfTheBest) {
@@ -161,20 +162,20 @@ TEST_P(TrialSourceTest, TrialsThatMayEndEarlyGetTheSamplesOfTheBest) {
   for (const double value : {5.0, 3.0, 4.0}) {
     const TrialRow trial = offer(2);
     claim();
-    ASSERT_TRUE(source_->finish(study_.id(), end_of(trial.id, value)));
+    ASSERT_TRUE(source_->finish(study_.id(), ended(trial.id, value)));
   }
   offer(3);
-  EXPECT_EQ(claim().trial->incumbent, (std::vector<double>{3}));
+  EXPECT_EQ(claim().incumbent, (std::vector<double>{3}));
   must(source_->leave(study_.id(), "w"));
   redefine([](StudyDefinition& definition) { definition.end_trials_early = false; });
-  EXPECT_TRUE(claim().trial->incumbent.empty());
+  EXPECT_TRUE(claim().incumbent.empty());
 }
 
 TEST_P(TrialSourceTest, GivesNoTrialWhereTheLongestSoFarWouldNotEndInTime) {
   const TrialRow trial = offer(2);
   EXPECT_TRUE(claim(0).trial) << "nothing is known yet";
   *study_.now_ns += 60 * kSecondNs;
-  ASSERT_TRUE(source_->finish(study_.id(), end_of(trial.id, 1)));
+  ASSERT_TRUE(source_->finish(study_.id(), ended(trial.id, 1)));
   offer(3);
   const ClaimAnswer answer = claim(40 * kSecondNs);
   EXPECT_FALSE(answer.trial);
@@ -216,7 +217,7 @@ TEST_P(TrialSourceTest, ARemovedStudyIsNotFound) {
   EXPECT_EQ(source_->claim(row.id, {lease}).error().code, ErrorCode::not_found);
   EXPECT_EQ(source_->renew(row.id, lease).error().code, ErrorCode::not_found);
   EXPECT_EQ(source_->leave(row.id, "w").error().code, ErrorCode::not_found);
-  EXPECT_EQ(source_->finish(row.id, end_of(trial.id, 1)).error().code, ErrorCode::not_found);
+  EXPECT_EQ(source_->finish(row.id, ended(trial.id, 1)).error().code, ErrorCode::not_found);
 }
 
 }  // namespace

@@ -39,10 +39,8 @@ class WorkerCrewTest : public ::testing::Test {
   void finish(const std::string& worker) {
     const TrialRow trial = has_.extract(worker).mapped();
     const auto params = small_study_space().admit(params_from_json(trial.params).value()).value();
-    auto result =
-        stored_result(noisy_study_outcome(params, static_cast<std::size_t>(trial.number), 0.03));
-    result.worker = worker;
-    ASSERT_TRUE(study_.store->finish_trial(trial.id, result));
+    const auto outcome = noisy_study_outcome(params, static_cast<std::size_t>(trial.number), 0.03);
+    ASSERT_TRUE(study_.store->finish_trial(trial.id, outcome, worker));
   }
 
   /// Lets one of `workers`, chosen by `random`, do its next step.

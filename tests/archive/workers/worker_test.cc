@@ -39,12 +39,12 @@ class CalledRunner final : public TrialRunner {
 
 class Lines final : public WorkerObserver {
  public:
-  void trial_started(const TrialRow& trial) override {
-    lines.push_back("starts " + std::to_string(trial.number));
+  void trial_started(const Trial& trial) override {
+    lines.push_back("starts " + std::to_string(trial.number + 1));
   }
-  void trial_ended(const TrialRow& trial, const TrialOutcome& outcome, bool is_kept) override {
-    lines.push_back(std::string(to_string(outcome.state)) + " " + std::to_string(trial.number) +
-                    (is_kept ? "" : ", not kept"));
+  void trial_ended(const Trial& trial, bool is_kept) override {
+    lines.push_back(std::string(to_string(trial.outcome.state)) + " " +
+                    std::to_string(trial.number + 1) + (is_kept ? "" : ", not kept"));
   }
   std::vector<std::string> lines;
 };

@@ -21,12 +21,12 @@ StudyDefinition progress_definition(const std::string& parameter) {
 }
 
 Trial trial(TrialPhase phase, std::int64_t x, double value) {
-  Trial trial{0, phase, {{"X", x}}, complete_trial({value})};
+  Trial trial{.phase = phase, .params = {{"X", x}}, .outcome = complete_trial({value})};
   return trial;
 }
 
 Trial failed_trial(const std::string& message) {
-  Trial trial{0, TrialPhase::search, {{"X", std::int64_t{1}}}, {}};
+  Trial trial{.params = {{"X", std::int64_t{1}}}, .outcome = {}};
   trial.outcome.message = message;
   return trial;
 }

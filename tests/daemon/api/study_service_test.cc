@@ -37,9 +37,7 @@ class StudyServiceTest : public testing::Test {
     return asked.trial.value_or(TrialRow{});
   }
 
-  static TrialResult result(double value) {
-    return {.value = value, .measurements = {{"objective", {value}}}};
-  }
+  static TrialOutcome result(double value) { return complete_trial({value}); }
 
   std::int64_t now_ns_ = 1'000;
   std::unique_ptr<Store> store_ = open_store_in_memory([this] { return now_ns_; });

@@ -104,8 +104,7 @@ class StudyAgreement : public testing::Test {
         return course;
       }
       course.asked.push_back(must(params_from_json(asked.trial->params)));
-      must(
-          service->tell(study.name, asked.trial->id, stored_result(measured(course.asked.back()))));
+      must(service->tell(study.name, asked.trial->id, measured(course.asked.back())));
     }
   }
 
@@ -119,7 +118,7 @@ class StudyAgreement : public testing::Test {
       const auto row = must(store_->start_trial({.study_id = study.id,
                                                  .params = to_json(params),
                                                  .worker = course.asked.size() > 1 ? "job" : ""}));
-      must(store_->finish_trial(row.id, stored_result(measured(params))));
+      must(store_->finish_trial(row.id, measured(params)));
       auto session = must(live_session(
           definition, must(store_->trials(study.id, TrialDetail::with_measurements)), {}));
       const SessionNext next = session.ask();

@@ -183,8 +183,8 @@ int tell_until_it_fails(const std::string& place, int acknowledgements) {
   for (;;) {
     const auto trial = (*store)->start_trial({1, {}, nlohmann::json::object()});
     if (!trial) return trial.error().code == ErrorCode::unavailable ? 0 : 2;
-    TrialResult result = sample_result(static_cast<double>(trial->id));
-    result.measurements["many"] = std::vector<double>(200, 1);
+    TrialOutcome result = sample_result(static_cast<double>(trial->id));
+    result.metrics["many"] = std::vector<double>(200, 1);
     const auto done = (*store)->finish_trial(trial->id, result);
     if (!done) return done.error().code == ErrorCode::unavailable ? 0 : 3;
     if (write(acknowledgements, &trial->id, sizeof trial->id) != sizeof trial->id) return 4;

@@ -13,7 +13,7 @@ namespace hocket {
 namespace {
 
 Trial trial_at(std::int64_t x, double first, double second) {
-  Trial trial{0, TrialPhase::search, {{"x", x}}, complete_trial({first})};
+  Trial trial{.params = {{"x", x}}, .outcome = complete_trial({first})};
   trial.outcome.others = {second};
   trial.outcome.metrics[metric_of_other(0)] = {second};
   return trial;

@@ -42,9 +42,8 @@ class Follow : public ::testing::Test {
     return must(store_->start_trial({study.id, TrialPhase::search, {{"X", x}}}));
   }
   void finish(const TrialRow& trial, double value) {
-    must(store_->finish_trial(
-        trial.id,
-        {.state = TrialState::complete, .value = value, .measurements = {{"objective", {value}}}}));
+    must(store_->finish_trial(trial.id,
+                              {.state = TrialState::complete, .value = value, .samples = {value}}));
   }
   void run_trial(const StudyRow& study, int x, double value) { finish(start(study, x), value); }
   void end(const StudyRow& study, StudyState state = StudyState::finished) {
