@@ -153,7 +153,7 @@ nlohmann::json to_json(const ClaimAnswer& answer) {
   if (!answer.trial) return document;
   document["command"] = answer.study.command;
   document["claimed"] = {{"trial", answer.trial->id},
-                         {"number", answer.trial->number + 1},
+                         {"number", shown_number(*answer.trial)},
                          {"phase", to_string(answer.trial->phase)},
                          {"params", to_json(answer.trial->params)},
                          {"definition", to_json(*answer.definition)},

@@ -78,7 +78,7 @@ class WorkLines final : public WorkerObserver {
 
  private:
   std::string label(const Trial& trial) const {
-    return study_ + " trial " + std::to_string(trial.number + 1) +
+    return study_ + " trial " + std::to_string(shown_number(trial)) +
            (trial.phase == TrialPhase::confirm ? " (confirmation)" : "");
   }
 

@@ -118,10 +118,10 @@ void print_reasons(std::ostream& out, const Explained& explained) {
   Table table({"trial", "value", "setting", "why"});
   const std::size_t lines = std::min(kMostTrialLines, explained.trials.size());
   for (std::size_t i = 0; i < lines; ++i) {
-    const SearchTrial& trial = explained.trials[i];
-    const auto& value = trial.evaluation.value;
-    table.add({std::to_string(trial.number), value ? value_text(*value, explained.unit) : "failed",
-               printable(params_text(trial.evaluation.params), kParamsLimitBytes),
+    const Trial& trial = explained.trials[i];
+    table.add({std::to_string(shown_number(trial)),
+               is_complete(trial) ? value_text(*trial.outcome.value, explained.unit) : "failed",
+               printable(params_text(trial.params), kParamsLimitBytes),
                printable(explained.reasons[i], kReasonLimitBytes)});
   }
   table.print(out);
@@ -140,11 +140,11 @@ void print_rejected(std::ostream& out, const Explained& explained) {
       << " failed\n";
   Table table({"trial", "setting", "why"});
   std::size_t lines = 0;
-  for (const SearchTrial& trial : explained.trials) {
-    if (trial.evaluation.value || lines++ >= kMostTrialLines) continue;
-    table.add({std::to_string(trial.number),
-               printable(params_text(trial.evaluation.params), kParamsLimitBytes),
-               printable(trial.message, kReasonLimitBytes)});
+  for (const Trial& trial : explained.trials) {
+    if (is_complete(trial) || lines++ >= kMostTrialLines) continue;
+    table.add({std::to_string(shown_number(trial)),
+               printable(params_text(trial.params), kParamsLimitBytes),
+               printable(trial.outcome.message, kReasonLimitBytes)});
   }
   table.print(out);
   if (lines > kMostTrialLines) out << "and so on; --json has all of them\n";

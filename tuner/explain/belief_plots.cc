@@ -13,7 +13,7 @@ namespace hocket {
 namespace {
 
 void draw_slice(Svg& svg, const PlotFrame& frame, const Parameter& parameter, const Slice& slice,
-                std::span<const SearchTrial> trials, const Space& space, const ValueScale& scale,
+                std::span<const Trial> trials, const Space& space, const ValueScale& scale,
                 const PlotLabels& labels) {
   draw_values(svg, frame, scale, labels);
   const auto at = [&](const ParameterValue& setting, double value) {
@@ -44,11 +44,11 @@ void draw_slice(Svg& svg, const PlotFrame& frame, const Parameter& parameter, co
     svg.polyline(mean, kMeasuredColour, 2);
   }
   for (const auto& trial : trials) {
-    const auto params = space.admit(trial.evaluation.params);
+    const auto params = space.admit(trial.params);
     const auto value = value_of(trial);
     if (!params || !value) continue;
     svg.circle(at(params->at(parameter.name), *value), 2.5, kInkColour, hint_of(trial, labels),
-               trial.number);
+               shown_number(trial));
   }
 }
 
@@ -90,7 +90,7 @@ void draw_cells(Svg& svg, const PlotFrame& frame, const Surface& surface, const 
 }
 
 void draw_surface(Svg& svg, const PlotFrame& frame, const Space& space, const Surface& surface,
-                  std::span<const SearchTrial> trials, const Params& recommended,
+                  std::span<const Trial> trials, const Params& recommended,
                   const PlotLabels& labels) {
   const Parameter& x = parameter_of(space, surface.x);
   const Parameter& y = parameter_of(space, surface.y);
@@ -111,12 +111,12 @@ void draw_surface(Svg& svg, const PlotFrame& frame, const Space& space, const Su
              SvgAnchor::end, 10);
   }
   for (const auto& trial : trials) {
-    const auto params = space.admit(trial.evaluation.params);
+    const auto params = space.admit(trial.params);
     if (!params) continue;
     const SvgPoint centre = at(params->at(x.name), params->at(y.name));
     svg.circle(centre, 4.5, "#ffffff");
     svg.circle(centre, 3, value_of(trial) ? kInkColour : kFailedColour, hint_of(trial, labels),
-               trial.number);
+               shown_number(trial));
   }
   const SvgPoint best = at(recommended.at(x.name), recommended.at(y.name));
   svg.line({best.x - 9, best.y}, {best.x + 9, best.y}, kBestColour, 3);
@@ -149,7 +149,7 @@ void draw_left_out(Svg& svg, const PlotFrame& frame, const LeftOut& trial, const
 
 }  // namespace
 
-std::string slices_svg(const Space& space, std::span<const SearchTrial> trials,
+std::string slices_svg(const Space& space, std::span<const Trial> trials,
                        const Explanation& explanation, const PlotLabels& labels) {
   constexpr double kWidth = 380, kHeight = 290;
   constexpr std::size_t kColumns = 3;
@@ -177,9 +177,8 @@ std::string slices_svg(const Space& space, std::span<const SearchTrial> trials,
   return svg.finish();
 }
 
-std::string contour_svg(const Space& space, std::span<const SearchTrial> trials,
-                        const Surface& surface, const Params& recommended,
-                        const PlotLabels& labels) {
+std::string contour_svg(const Space& space, std::span<const Trial> trials, const Surface& surface,
+                        const Params& recommended, const PlotLabels& labels) {
   Svg svg(760, 560, labels.title + ": contour");
   svg.text({20, 28}, labels.title + ": expected " + labels.objective, SvgAnchor::start,
            kPlotTitleSize);

@@ -11,6 +11,7 @@
 #include "tuner/explain/fitted_model.h"
 #include "tuner/explain/surface.h"
 #include "tuner/space/sobol_sequence.h"
+#include "tuner/study/study_session.h"
 #include "tuner/surrogate/feasibility.h"
 #include "tuner/surrogate/gaussian_surrogate.h"
 
@@ -40,7 +41,7 @@ class Explainer {
   Explainer(const Space& space, const ExplanationOptions& options)
       : space_(space), options_(options), feasibility_(space) {}
 
-  Result<void> read(std::span<const SearchTrial> trials);
+  Result<void> read(std::span<const Trial> trials);
   Explanation explain();
 
  private:
@@ -76,12 +77,13 @@ class Explainer {
   std::shared_ptr<const FittedModel> model_;
 };
 
-Result<void> Explainer::read(std::span<const SearchTrial> trials) {
-  for (const SearchTrial& trial : trials) {
-    const auto& value = trial.evaluation.value;
-    const double standard_error = trial.evaluation.standard_error;
-    const std::string where = "trial " + std::to_string(trial.number);
-    const auto admitted = space_.admit(trial.evaluation.params);
+Result<void> Explainer::read(std::span<const Trial> trials) {
+  for (const Trial& trial : trials) {
+    const Evaluation told = evaluation_of(trial.params, trial.outcome);
+    const auto& value = told.value;
+    const double standard_error = told.standard_error;
+    const std::string where = "trial " + std::to_string(shown_number(trial));
+    const auto admitted = space_.admit(trial.params);
     if (!admitted) return failure(admitted.error().in(where));
     if (value && (!std::isfinite(*value) || !std::isfinite(standard_error) || standard_error < 0)) {
       return failure(ErrorCode::invalid_argument,
@@ -95,7 +97,7 @@ Result<void> Explainer::read(std::span<const SearchTrial> trials) {
     }
     ++completed_;
     relative_ = relative_ && *value > 0;
-    modelled_.push_back({trial.number, *value, {point, *value, standard_error}});
+    modelled_.push_back({shown_number(trial), *value, {point, *value, standard_error}});
   }
   if (completed_ < 2) {
     return failure(ErrorCode::invalid_argument,
@@ -310,7 +312,7 @@ Explanation Explainer::explain() {
 
 }  // namespace
 
-Result<Explanation> explain(const Space& space, std::span<const SearchTrial> trials,
+Result<Explanation> explain(const Space& space, std::span<const Trial> trials,
                             const ExplanationOptions& options) {
   ExplanationOptions checked = options;
   if (!checked.make_surrogate) {

@@ -21,14 +21,9 @@
 
 #include "tuner/search/search.h"
 #include "tuner/surrogate/surrogate.h"
+#include "tuner/trial/trial.h"
 
 namespace hocket {
-
-struct SearchTrial {
-  std::int64_t number = 0;  ///< as shown to users
-  Evaluation evaluation;
-  std::string message = {};  ///< why the trial failed
-};
 
 /// Shares of the variance of the model's mean over the space.
 struct ParameterImportance {
@@ -40,7 +35,7 @@ struct ParameterImportance {
 
 /// A trial, and the prediction of a model fitted to all other trials.
 struct LeftOut {
-  std::int64_t number = 0;
+  std::int64_t number = 0;  ///< as people know it
   double measured = 0, expected = 0;
   double low = 0, high = 0;  ///< bounds of the interval that should hold 90 % of measurements
 };
@@ -114,9 +109,10 @@ inline constexpr std::size_t kFewestCalibrated = 3, kMostCalibrated = 60;
 /// the best one.
 inline constexpr std::size_t kMostModelled = 250;
 
-/// Explains the search. invalid_argument names the trial that lies outside the space or has no
-/// finite value, or reports that fewer than two trials completed.
-Result<Explanation> explain(const Space& space, std::span<const SearchTrial> trials,
+/// Explains the search by its trials, all of which have ended. invalid_argument names the trial
+/// that lies outside the space or has no finite value, or reports that fewer than two trials
+/// completed.
+Result<Explanation> explain(const Space& space, std::span<const Trial> trials,
                             const ExplanationOptions& options);
 
 }  // namespace hocket

@@ -17,9 +17,9 @@ std::string digits(double value, int count) {
 
 }  // namespace
 
-std::optional<double> value_of(const SearchTrial& trial) {
-  const auto& value = trial.evaluation.value;
-  return value && std::isfinite(*value) ? value : std::nullopt;
+std::optional<double> value_of(const Trial& trial) {
+  const auto& value = trial.outcome.value;
+  return is_complete(trial) && std::isfinite(*value) ? value : std::nullopt;
 }
 
 std::string label_of(const Parameter& parameter, const ParameterValue& value) {
@@ -63,16 +63,15 @@ void draw_values(Svg& svg, const PlotFrame& frame, const ValueScale& scale,
   svg.line({frame.left, frame.bottom()}, {frame.right(), frame.bottom()}, kInkColour);
 }
 
-std::string hint_of(const SearchTrial& trial, const PlotLabels& labels) {
+std::string hint_of(const Trial& trial, const PlotLabels& labels) {
   const auto value = value_of(trial);
-  std::string hint =
-      "trial " + std::to_string(trial.number) + ": " + (value ? labels.text(*value) : "failed");
-  for (const auto& [name, setting] : trial.evaluation.params)
-    hint += ", " + name + "=" + to_text(setting);
+  std::string hint = "trial " + std::to_string(shown_number(trial)) + ": " +
+                     (value ? labels.text(*value) : "failed");
+  for (const auto& [name, setting] : trial.params) hint += ", " + name + "=" + to_text(setting);
   return hint;
 }
 
-ValueScale scale_of(std::span<const SearchTrial> trials) {
+ValueScale scale_of(std::span<const Trial> trials) {
   ValueScale scale;
   for (const auto& trial : trials)
     if (const auto value = value_of(trial)) scale.add(*value);

@@ -29,7 +29,7 @@ struct PlotFrame {
 };
 
 /// Returns the value of a trial that completed, if it is finite.
-std::optional<double> value_of(const SearchTrial& trial);
+std::optional<double> value_of(const Trial& trial);
 
 /// Returns a value as it is written beside an axis: short, sizes in KiB, MiB or GiB.
 std::string label_of(const Parameter& parameter, const ParameterValue& value);
@@ -42,10 +42,10 @@ void draw_values(Svg& svg, const PlotFrame& frame, const ValueScale& scale,
                  const PlotLabels& labels);
 
 /// Returns the tooltip of a trial's mark: its number, value and setting.
-std::string hint_of(const SearchTrial& trial, const PlotLabels& labels);
+std::string hint_of(const Trial& trial, const PlotLabels& labels);
 
 /// Returns a scale that holds all measured values.
-ValueScale scale_of(std::span<const SearchTrial> trials);
+ValueScale scale_of(std::span<const Trial> trials);
 
 /// Returns the colour of a value at `place` of its scale; good values have the colour of low ones.
 std::string colour_of(double place, const PlotLabels& labels);

@@ -5,18 +5,19 @@
 #include <utility>
 #include <vector>
 
+#include "tuner/study/study_session.h"
 #include "tuner/surrogate/step_mixture.h"
 
 namespace hocket {
 
 std::optional<StepCalibration> calibrate_step(const Space& space,
                                               std::optional<StepDescription> step,
-                                              std::span<const SearchTrial> trials) {
+                                              std::span<const Trial> trials) {
   auto models = StepModel::make_possible(space, std::move(step));
   if (models.empty()) return std::nullopt;
   std::vector<Observation> told;
-  for (const SearchTrial& trial : trials) {
-    const Evaluation& evaluation = trial.evaluation;
+  for (const Trial& trial : trials) {
+    const Evaluation evaluation = evaluation_of(trial.params, trial.outcome);
     if (!evaluation.value) continue;
     const double value = *evaluation.value;
     if (!(value > 0)) return std::nullopt;

@@ -18,6 +18,6 @@ namespace hocket {
 /// validate, and the trials must be inside the space.
 std::optional<StepCalibration> calibrate_step(const Space& space,
                                               std::optional<StepDescription> step,
-                                              std::span<const SearchTrial> trials);
+                                              std::span<const Trial> trials);
 
 }  // namespace hocket

@@ -11,7 +11,7 @@
 
 namespace hocket {
 
-std::string convergence_svg(std::span<const SearchTrial> trials, const PlotLabels& labels) {
+std::string convergence_svg(std::span<const Trial> trials, const PlotLabels& labels) {
   Svg svg(760, 420, labels.title + ": convergence");
   const PlotFrame frame{100, 50, 630, 300};
   svg.text({frame.left, 28}, labels.title + ": value of each trial, best so far", SvgAnchor::start,
@@ -24,8 +24,8 @@ std::string convergence_svg(std::span<const SearchTrial> trials, const PlotLabel
   };
   const std::size_t step = (trials.size() + 14) / 15;
   for (std::size_t i = 0; i < trials.size(); i += step) {
-    svg.text({x_of(i), frame.bottom() + 16}, std::to_string(trials[i].number), SvgAnchor::middle,
-             10);
+    svg.text({x_of(i), frame.bottom() + 16}, std::to_string(shown_number(trials[i])),
+             SvgAnchor::middle, 10);
   }
   std::vector<SvgPoint> best_so_far;
   double best = cost(std::numeric_limits<double>::infinity(), labels.direction);
@@ -33,11 +33,11 @@ std::string convergence_svg(std::span<const SearchTrial> trials, const PlotLabel
     const auto value = value_of(trials[i]);
     const std::string hint = hint_of(trials[i], labels);
     if (!value) {
-      svg.circle({x_of(i), frame.bottom() - 4}, 4, kFailedColour, hint, trials[i].number);
+      svg.circle({x_of(i), frame.bottom() - 4}, 4, kFailedColour, hint, shown_number(trials[i]));
     } else {
       if (cost(*value, labels.direction) < cost(best, labels.direction)) best = *value;
       svg.circle({x_of(i), frame.bottom() - frame.height * scale.place(*value)}, 4, kMeasuredColour,
-                 hint, trials[i].number);
+                 hint, shown_number(trials[i]));
     }
     if (!std::isfinite(best)) continue;
     const double y = frame.bottom() - frame.height * scale.place(best);
@@ -57,18 +57,17 @@ std::string convergence_svg(std::span<const SearchTrial> trials, const PlotLabel
   return svg.finish();
 }
 
-std::string front_svg(std::span<const SearchTrial> trials, const PlotLabels& x,
-                      const PlotLabels& y) {
+std::string front_svg(std::span<const Trial> trials, const PlotLabels& x, const PlotLabels& y) {
   Svg svg(760, 480, x.title + ": front");
   const PlotFrame frame{100, 60, 630, 340};
   svg.text({20, 28}, x.title + ": two objectives of each trial, and what none beats in both",
            SvgAnchor::start, kPlotTitleSize);
-  std::vector<const SearchTrial*> shown;
+  std::vector<const Trial*> shown;
   std::vector<std::vector<double>> values;
   ValueScale along, up;
-  for (const SearchTrial& trial : trials) {
+  for (const Trial& trial : trials) {
     const auto value = value_of(trial);
-    const auto& others = trial.evaluation.others;
+    const auto& others = trial.outcome.others;
     if (!value || others.empty() || !std::isfinite(others.front())) continue;
     shown.push_back(&trial);
     values.push_back({*value, others.front()});
@@ -86,7 +85,7 @@ std::string front_svg(std::span<const SearchTrial> trials, const PlotLabels& x,
   };
   for (std::size_t i = 0; i < shown.size(); ++i) {
     svg.circle(at(values[i]), 4, kMeasuredColour,
-               hint_of(*shown[i], x) + "; " + y.text(values[i][1]), shown[i]->number);
+               hint_of(*shown[i], x) + "; " + y.text(values[i][1]), shown_number(*shown[i]));
   }
   std::vector<SvgPoint> front;
   std::vector<std::vector<double>> both_costs;
@@ -101,7 +100,7 @@ std::string front_svg(std::span<const SearchTrial> trials, const PlotLabels& x,
   return svg.finish();
 }
 
-std::string parallel_svg(const Space& space, std::span<const SearchTrial> trials,
+std::string parallel_svg(const Space& space, std::span<const Trial> trials,
                          const PlotLabels& labels) {
   const std::size_t count = space.parameters().size();
   const double apart = 150;
@@ -115,15 +114,15 @@ std::string parallel_svg(const Space& space, std::span<const SearchTrial> trials
     return SvgPoint{frame.left + apart * static_cast<double>(i),
                     frame.bottom() - frame.height * share};
   };
-  std::vector<const SearchTrial*> worst_first;
+  std::vector<const Trial*> worst_first;
   for (const auto& trial : trials)
-    if (space.admit(trial.evaluation.params)) worst_first.push_back(&trial);
-  std::ranges::stable_sort(worst_first, std::greater(), [&](const SearchTrial* trial) {
+    if (space.admit(trial.params)) worst_first.push_back(&trial);
+  std::ranges::stable_sort(worst_first, std::greater(), [&](const Trial* trial) {
     const auto value = value_of(*trial);
     return value ? cost(*value, labels.direction) : std::numeric_limits<double>::infinity();
   });
-  for (const SearchTrial* trial : worst_first) {
-    const Params params = *space.admit(trial->evaluation.params);
+  for (const Trial* trial : worst_first) {
+    const Params params = *space.admit(trial->params);
     const auto value = value_of(*trial);
     std::vector<SvgPoint> points;
     for (std::size_t i = 0; i < count; ++i) {
@@ -132,7 +131,7 @@ std::string parallel_svg(const Space& space, std::span<const SearchTrial> trials
     }
     if (value) points.push_back(at(count, scale.place(*value)));
     svg.polyline(points, value ? colour_of(scale.place(*value), labels) : "#999999", 1.5, 0.8,
-                 hint_of(*trial, labels), trial->number);
+                 hint_of(*trial, labels), shown_number(*trial));
   }
   for (std::size_t i = 0; i < count; ++i) {
     const Parameter& parameter = space.parameters()[i];

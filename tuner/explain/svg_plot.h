@@ -22,15 +22,14 @@ struct PlotLabels {
 };
 
 /// Plots the value of each trial in order, the best so far, and the failed trials.
-std::string convergence_svg(std::span<const SearchTrial> trials, const PlotLabels& labels);
+std::string convergence_svg(std::span<const Trial> trials, const PlotLabels& labels);
 
 /// Plots two objectives of each trial, the first one on `x` and the first further one on `y`, with
 /// a line through the Pareto front.
-std::string front_svg(std::span<const SearchTrial> trials, const PlotLabels& x,
-                      const PlotLabels& y);
+std::string front_svg(std::span<const Trial> trials, const PlotLabels& x, const PlotLabels& y);
 
 /// Plots parallel coordinates: one axis per parameter, one line per trial.
-std::string parallel_svg(const Space& space, std::span<const SearchTrial> trials,
+std::string parallel_svg(const Space& space, std::span<const Trial> trials,
                          const PlotLabels& labels);
 
 }  // namespace hocket

@@ -112,7 +112,7 @@ Result<void> StudySession::replay(std::span<const Trial> past, const OnReplayed&
       const Trial& trial = *running.front();
       running.erase(running.begin());
       if (auto ok = tell(trial.params, trial.outcome); !ok) {
-        return failure(ok.error().in("trial " + std::to_string(trial.number + 1)));
+        return failure(ok.error().in("trial " + std::to_string(shown_number(trial))));
       }
     }
     return {};
@@ -121,7 +121,7 @@ Result<void> StudySession::replay(std::span<const Trial> past, const OnReplayed&
   for (const Trial& trial : past) {
     const auto refuse = [&](const std::string& why) {
       return failure(ErrorCode::invalid_argument,
-                     "trial " + std::to_string(trial.number + 1) + ": " + why);
+                     "trial " + std::to_string(shown_number(trial)) + ": " + why);
     };
     if (trial.number < next_number) return refuse("its number is not above that of the one before");
     auto params = options_.space.admit(trial.params);

@@ -35,6 +35,11 @@ struct Trial {
   bool operator==(const Trial&) const = default;
 };
 
+/// Returns the number by which people know a trial: from 1.
+inline std::int64_t shown_number(const Trial& trial) {
+  return trial.number + 1;
+}
+
 inline bool is_running(const Trial& trial) {
   return trial.outcome.state == TrialState::running;
 }

@@ -12,8 +12,7 @@ namespace {
 
 /// The trials of a study's search, as the search went through them and as they are explained.
 struct SearchHistory {
-  std::vector<Trial> past;
-  std::vector<SearchTrial> ended;
+  std::vector<Trial> past, ended;
 };
 
 Result<SearchHistory> search_history(Store& store, const StudyRow& study) {
@@ -24,10 +23,10 @@ Result<SearchHistory> search_history(Store& store, const StudyRow& study) {
     if (row.phase != TrialPhase::search) continue;
     auto trial = trial_of(row);
     HOCKET_TRY(trial);
-    if (row.state != TrialState::running) {
-      SearchTrial ended{row.number, evaluation_of(trial->params, trial->outcome), row.message};
-      if (ended.message.empty() && !ended.evaluation.value) ended.message = to_string(row.state);
-      history.ended.push_back(std::move(ended));
+    if (!is_running(*trial)) {
+      Trial& ended = history.ended.emplace_back(*trial);
+      if (ended.outcome.message.empty() && !is_complete(ended))
+        ended.outcome.message = to_string(row.state);
     }
     history.past.push_back(std::move(*trial));
   }

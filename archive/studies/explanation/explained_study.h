@@ -30,7 +30,7 @@ struct Explained {
   Unit unit = Unit::none;
   std::vector<Objective> others;  ///< further objectives; not explained
   Space space;
-  std::vector<SearchTrial> trials;
+  std::vector<Trial> trials;
   /// Reason for each trial; empty if the search did not ask for it, or was not run again.
   std::vector<std::string> reasons;
   Explanation explanation;

@@ -75,12 +75,12 @@ nlohmann::json surface_json(const Surface& surface) {
 nlohmann::json trials_json(const Explained& explained) {
   auto trials = nlohmann::json::array();
   for (std::size_t i = 0; i < explained.trials.size(); ++i) {
-    const SearchTrial& trial = explained.trials[i];
+    const Trial& trial = explained.trials[i];
     trials.push_back(
-        {{"number", trial.number},
-         {"params", to_json(trial.evaluation.params)},
-         {"value", optional_json(trial.evaluation.value)},
-         {"message", trial.message},
+        {{"number", shown_number(trial)},
+         {"params", to_json(trial.params)},
+         {"value", optional_json(is_complete(trial) ? trial.outcome.value : std::nullopt)},
+         {"message", trial.outcome.message},
          {"reason",
           explained.reasons.empty() ? nlohmann::json() : nlohmann::json(explained.reasons[i])}});
   }

@@ -20,15 +20,15 @@ Result<Explained> explain_table(const std::string& path, const RecordedTableOpti
   if (!text) return invalid(text.error().message);
   const auto table = RecordedTable::parse(*text, columns);
   if (!table) return failure(table.error().in(path));
-  std::vector<SearchTrial> trials;
+  std::vector<Trial> trials;
   table->for_each([&](const Params& params, const RecordedTable::Measurements& measurements) {
     for (const auto& value : measurements) {
-      SearchTrial trial;
-      trial.number = static_cast<std::int64_t>(trials.size()) + 1;
-      trial.evaluation.params = params;
-      trial.evaluation.value = value;
-      if (!value) trial.message = "no value was recorded";
-      trials.push_back(std::move(trial));
+      Trial& trial = trials.emplace_back();
+      trial.number = std::ssize(trials) - 1;
+      trial.params = params;
+      trial.outcome.state = value ? TrialState::complete : TrialState::failed;
+      trial.outcome.value = value;
+      if (!value) trial.outcome.message = "no value was recorded";
     }
   });
   if (trials.size() > kMaxTrials) {

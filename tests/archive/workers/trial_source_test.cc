@@ -96,7 +96,7 @@ TEST_P(TrialSourceTest, AClaimRenewsTheLeaseAndGivesTheNextTrial) {
   EXPECT_EQ(answer.study.name, "shared");
   EXPECT_EQ(answer.study.command, study_.row().command);
   EXPECT_EQ(answer.trial->id, offered.id);
-  EXPECT_EQ(answer.trial->number + 1, offered.number);
+  EXPECT_EQ(shown_number(*answer.trial), offered.number);
   EXPECT_EQ(answer.trial->phase, TrialPhase::confirm);
   EXPECT_EQ(to_json(answer.trial->params), offered.params);
   EXPECT_EQ(answer.definition, study_.definition);

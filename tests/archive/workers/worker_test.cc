@@ -40,11 +40,11 @@ class CalledRunner final : public TrialRunner {
 class Lines final : public WorkerObserver {
  public:
   void trial_started(const Trial& trial) override {
-    lines.push_back("starts " + std::to_string(trial.number + 1));
+    lines.push_back("starts " + std::to_string(shown_number(trial)));
   }
   void trial_ended(const Trial& trial, bool is_kept) override {
     lines.push_back(std::string(to_string(trial.outcome.state)) + " " +
-                    std::to_string(trial.number + 1) + (is_kept ? "" : ", not kept"));
+                    std::to_string(shown_number(trial)) + (is_kept ? "" : ", not kept"));
   }
   std::vector<std::string> lines;
 };

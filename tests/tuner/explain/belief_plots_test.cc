@@ -17,14 +17,14 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string contour_of(const Space& space, const std::vector<SearchTrial>& trials,
+std::string contour_of(const Space& space, const std::vector<Trial>& trials,
                        const Explanation& explanation, const PlotLabels& labels) {
   return contour_svg(space, trials, explanation.surface.value(), explanation.recommendation.params,
                      labels);
 }
 
 /// Returns all plots that the explanation has.
-std::vector<std::string> plots(const Space& space, const std::vector<SearchTrial>& trials,
+std::vector<std::string> plots(const Space& space, const std::vector<Trial>& trials,
                                const Explanation& explanation, const PlotLabels& labels) {
   std::vector<std::string> documents = {slices_svg(space, trials, explanation, labels),
                                         importance_svg(explanation, labels)};
@@ -35,8 +35,8 @@ std::vector<std::string> plots(const Space& space, const std::vector<SearchTrial
 }
 
 TEST(BeliefPlots, AreWellFormedAndWithoutNanWhateverWasMeasured) {
-  for_random_searches([](const Space& space, std::vector<SearchTrial> trials,
-                         const PlotLabels& labels, Random& random, bool is_wild) {
+  for_random_searches([](const Space& space, std::vector<Trial> trials, const PlotLabels& labels,
+                         Random& random, bool is_wild) {
     auto explanation = explanation_of(space, trials);
     if (is_wild) spoil(trials);
     for (auto& importance : explanation.importances) importance.name = mutated("a<b", random);
@@ -62,18 +62,17 @@ TEST(BeliefPlots, EveryTrialOfTheSpaceHasOneMark) {
     const auto panels = made->parameters().size();
     const auto slices = slices_svg(*made, trials, explanation, labels);
     for (const auto& trial : trials) {
-      const bool is_complete = trial.evaluation.value.has_value();
       // One panel for each parameter, without failed trials.
-      ASSERT_EQ(marks(slices, trial.number), is_complete ? panels : 0);
+      ASSERT_EQ(marks(slices, shown_number(trial)), is_complete(trial) ? panels : 0);
       if (explanation.surface) {
-        ASSERT_EQ(marks(contour_of(*made, trials, explanation, labels), trial.number), 1U);
+        ASSERT_EQ(marks(contour_of(*made, trials, explanation, labels), shown_number(trial)), 1U);
       }
       if (explanation.calibration) {
-        ASSERT_EQ(marks(calibration_svg(*explanation.calibration, labels), trial.number),
-                  is_complete ? 1U : 0U);
+        ASSERT_EQ(marks(calibration_svg(*explanation.calibration, labels), shown_number(trial)),
+                  is_complete(trial) ? 1U : 0U);
       }
     }
-    trials[0].evaluation.params = {{"elsewhere", 1.5}};
+    trials[0].params = {{"elsewhere", 1.5}};
     ASSERT_EQ(marks(slices_svg(*made, trials, explanation, labels), 1), 0U);
   }
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "tests/tuner/random_space.h"
+#include "tests/tuner/trial/measured_trial.h"
 #include "tuner/surrogate/gaussian_surrogate.h"
 
 namespace hocket {
@@ -24,24 +25,21 @@ Space cube(std::size_t dimensions) {
   return Space::make(std::move(parameters)).value();
 }
 
-std::vector<SearchTrial> measured(const Space& space, const Function& function, int count,
-                                  std::uint64_t seed = 1) {
+std::vector<Trial> measured(const Space& space, const Function& function, int count,
+                            std::uint64_t seed = 1) {
   Random random(seed);
-  std::vector<SearchTrial> trials;
+  std::vector<Trial> trials;
   for (int i = 1; i <= count; ++i) {
     UnitPoint unit;
     for (std::size_t k = 0; k < space.parameters().size(); ++k) unit.push_back(random_unit(random));
     const auto point = space.snap_allowed(unit).value();
-    SearchTrial trial;
-    trial.number = i;
-    trial.evaluation = {space.decode(point), function(point)};
-    if (!trial.evaluation.value) trial.message = "out of memory";
-    trials.push_back(std::move(trial));
+    Trial& trial = trials.emplace_back(measured_trial(i, space.decode(point), function(point)));
+    if (!is_complete(trial)) trial.outcome.message = "out of memory";
   }
   return trials;
 }
 
-Result<Explanation> explained(const Space& space, const std::vector<SearchTrial>& trials) {
+Result<Explanation> explained(const Space& space, const std::vector<Trial>& trials) {
   const auto make = [&] { return std::make_unique<GaussianSurrogate>(space, Warp::none); };
   return explain(space, trials, {.make_surrogate = make, .seed = 3});
 }
@@ -130,8 +128,8 @@ TEST(Explanation, CalibratedIntervalsHoldMostOfNoisyMeasurements) {
     EXPECT_GT(calibration->rank_correlation, 0.6);
     for (std::size_t i = 0; i < trials.size(); ++i) {
       const LeftOut& left_out = calibration->trials[i];
-      EXPECT_EQ(left_out.number, trials[i].number);
-      EXPECT_EQ(left_out.measured, trials[i].evaluation.value);
+      EXPECT_EQ(left_out.number, shown_number(trials[i]));
+      EXPECT_EQ(left_out.measured, trials[i].outcome.value);
       EXPECT_LT(left_out.low, left_out.expected);
       EXPECT_LT(left_out.expected, left_out.high);
     }
@@ -165,10 +163,9 @@ class MeanSurrogate final : public Surrogate {
 
 TEST(Explanation, LeavesTheTrialOutThatItPredicts) {
   const Space space = cube(1);
-  std::vector<SearchTrial> trials(3);
-  for (std::size_t i = 0; i < 3; ++i)
-    trials[i].evaluation = {{{"x0", 0.25 * static_cast<double>(i)}},
-                            static_cast<double>(i * i) - 1};
+  std::vector<Trial> trials;
+  for (const int i : {0, 1, 2})
+    trials.push_back(measured_trial(i + 1, {{"x0", 0.25 * i}}, i * i - 1));
   const auto make = [] { return std::make_unique<MeanSurrogate>(); };
   const auto explanation = explain(space, trials, {.make_surrogate = make});
   ASSERT_TRUE(explanation);
@@ -241,7 +238,7 @@ TEST(Explanation, SlicesFollowTheFunctionAndSkipWhatIsExcluded) {
 
 TEST(Explanation, RefusesWhatItCannotExplain) {
   const Space space = cube(1);
-  const auto message = [&](std::vector<SearchTrial> trials) {
+  const auto message = [&](std::vector<Trial> trials) {
     const auto explanation = explained(space, trials);
     EXPECT_FALSE(explanation);
     if (explanation) return std::string();
@@ -249,15 +246,13 @@ TEST(Explanation, RefusesWhatItCannotExplain) {
     return explanation.error().message;
   };
   EXPECT_THAT(message({}), HasSubstr("0 of 0 trials of the search completed"));
-  SearchTrial one;
-  one.number = 7;
-  one.evaluation = {{{"x0", 0.5}}, 1.0};
+  const Trial one = measured_trial(7, {{"x0", 0.5}}, 1.0);
   EXPECT_THAT(message({one}), HasSubstr("at least 2"));
-  SearchTrial other = one;
-  other.evaluation.params = {{"y", 0.5}};
+  Trial other = one;
+  other.params = {{"y", 0.5}};
   EXPECT_THAT(message({one, other}), HasSubstr("trial 7"));
   other = one;
-  other.evaluation.value = NAN;
+  other.outcome.value = NAN;
   EXPECT_THAT(message({one, other}), HasSubstr("finite"));
   const auto make = [&] { return std::make_unique<GaussianSurrogate>(space, Warp::none); };
   const auto elsewhere =
@@ -274,7 +269,7 @@ TEST(Explanation, ManyTrialsAreThinnedOutAndTheBestIsKept) {
     SCOPED_TRACE(seed);
     auto trials = measured(
         space, [](const auto& x) { return 2 + x[0] + x[1]; }, 700, seed);
-    trials[444].evaluation = {{{"x0", 0.75}, {"x1", 0.75}}, 0.01};
+    trials[444] = measured_trial(445, {{"x0", 0.75}, {"x1", 0.75}}, 0.01);
     double lowest = 0;
     const auto make = [&] { return std::make_unique<MeanSurrogate>(&lowest); };
     const auto explanation = explain(space, trials, {.make_surrogate = make, .seed = seed});

@@ -5,16 +5,18 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tests/tuner/random_space.h"
+#include "tests/tuner/trial/measured_trial.h"
 #include "tuner/explain/explanation.h"
 #include "tuner/explain/svg_plot.h"
 
 namespace hocket {
 
-inline Explanation explanation_of(const Space& space, const std::vector<SearchTrial>& trials) {
+inline Explanation explanation_of(const Space& space, const std::vector<Trial>& trials) {
   auto explanation = explain(space, trials, {});
   EXPECT_TRUE(explanation) << explanation.error().message;
   return *explanation;
@@ -34,19 +36,18 @@ inline std::size_t marks(const std::string& document, std::int64_t trial) {
 
 /// Returns trials at random settings of `space`, numbered from 1, of which the first two complete;
 /// with huge, tiny and negative values if `is_wild`.
-inline std::vector<SearchTrial> random_trials(const Space& space, bool is_wild, Random& random) {
+inline std::vector<Trial> random_trials(const Space& space, bool is_wild, Random& random) {
   const double numbers[] = {0, -1, 1e308, -1e308, 1e-308, 1, 2, 3.5};
-  std::vector<SearchTrial> trials;
+  std::vector<Trial> trials;
   for (auto left = pick(random, 2, 9); left > 0; --left) {
-    SearchTrial trial;
-    trial.number = std::ssize(trials) + 1;
-    trial.evaluation.params = space.defaults();
+    Params params = space.defaults();
     UnitPoint unit;
     for (std::size_t k = 0; k < space.parameters().size(); ++k) unit.push_back(random_unit(random));
-    if (const auto point = space.snap_allowed(unit)) trial.evaluation.params = space.decode(*point);
-    trial.evaluation.value = is_wild ? numbers[pick(random, 0, 7)] : 1 + random_unit(random);
-    if (trial.number > 2 && pick(random, 0, 4) == 0) trial.evaluation.value.reset();
-    trials.push_back(std::move(trial));
+    if (const auto point = space.snap_allowed(unit)) params = space.decode(*point);
+    std::optional<double> value = is_wild ? numbers[pick(random, 0, 7)] : 1 + random_unit(random);
+    const std::int64_t number = std::ssize(trials) + 1;
+    if (number > 2 && pick(random, 0, 4) == 0) value.reset();
+    trials.push_back(measured_trial(number, std::move(params), value));
   }
   return trials;
 }
@@ -56,11 +57,9 @@ class SmallPlot : public ::testing::Test {
  protected:
   SmallPlot() {
     for (std::int64_t i = 1; i <= 6; ++i) {
-      SearchTrial trial;
-      trial.number = i;
-      trial.evaluation.params = {{"size_bytes", i << 20}, {"kind", std::string(i % 2 ? "a" : "b")}};
-      if (i != 3) trial.evaluation.value = 10.0 + static_cast<double>(i);
-      trials_.push_back(std::move(trial));
+      trials_.push_back(
+          measured_trial(i, {{"size_bytes", i << 20}, {"kind", std::string(i % 2 ? "a" : "b")}},
+                         i == 3 ? std::nullopt : std::optional(10.0 + static_cast<double>(i))));
     }
   }
 
@@ -68,7 +67,7 @@ class SmallPlot : public ::testing::Test {
       Space::make({{"size_bytes", IntegerRange{1 << 20, 8 << 20, true}, std::int64_t{1 << 20}},
                    {"kind", Choices{{"a", "b"}}, std::string("a")}})
           .value();
-  std::vector<SearchTrial> trials_;
+  std::vector<Trial> trials_;
   const PlotLabels labels_{"study x", "time", [](double value) { return to_text(value) + " ms"; }};
 };
 
@@ -88,9 +87,9 @@ void for_random_searches(Visit visit) {
 }
 
 /// Spoils trials after they were explained: one has no finite value, one is of another space.
-inline void spoil(std::vector<SearchTrial>& trials) {
-  trials[0].evaluation.value = NAN;
-  trials[1].evaluation.params = {{"elsewhere", 1.5}};
+inline void spoil(std::vector<Trial>& trials) {
+  trials[0].outcome.value = NAN;
+  trials[1].params = {{"elsewhere", 1.5}};
 }
 
 }  // namespace hocket

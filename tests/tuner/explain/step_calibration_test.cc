@@ -8,6 +8,7 @@
 
 #include "core/sim/simulator.h"
 #include "tests/tuner/described_chain.h"
+#include "tests/tuner/trial/measured_trial.h"
 
 namespace hocket {
 namespace {
@@ -20,20 +21,17 @@ Space knobs() {
 }
 
 /// Returns trials of a job whose step is `real`, with noise of 1 %.
-std::vector<SearchTrial> trials_of(const StepDescription& real, int count, std::uint64_t seed) {
+std::vector<Trial> trials_of(const StepDescription& real, int count, std::uint64_t seed) {
   const Space space = knobs();
   const auto model = StepModel::make(space, real).value();
   std::mt19937_64 random(seed);
   std::normal_distribution<double> noise(0, 0.01);
-  std::vector<SearchTrial> trials;
+  std::vector<Trial> trials;
   for (int i = 0; i < count; ++i) {
-    SearchTrial trial;
-    trial.number = i + 1;
-    trial.evaluation.params = i == 0 ? space.defaults() : space.point_at(random() % space.size());
-    const auto simulation = simulate(real, {.config = model.config(trial.evaluation.params)});
-    trial.evaluation.value =
-        static_cast<double>(simulation.value().iteration_ns) * std::exp(noise(random));
-    trials.push_back(std::move(trial));
+    const Params params = i == 0 ? space.defaults() : space.point_at(random() % space.size());
+    const auto simulation = simulate(real, {.config = model.config(params)});
+    const auto iteration_ns = static_cast<double>(simulation.value().iteration_ns);
+    trials.push_back(measured_trial(i + 1, params, iteration_ns * std::exp(noise(random))));
   }
   return trials;
 }
@@ -89,14 +87,13 @@ TEST(StepCalibration, IsNothingWhereTheSearchDoesNotSimulate) {
   auto trials = trials_of(chain(), 3, 1);
   EXPECT_TRUE(calibrate_step(knobs(), std::nullopt, trials));
   EXPECT_FALSE(calibrate_step(knobs(), std::nullopt, {}));
-  trials[1].evaluation.value.reset();
+  set_failed(trials[1].outcome, "");
   EXPECT_TRUE(calibrate_step(knobs(), std::nullopt, trials));
-  trials[2].evaluation.value = 0;
+  trials[2].outcome.value = 0;
   EXPECT_FALSE(calibrate_step(knobs(), std::nullopt, trials));
 
   const auto other = Space::make({{"X", IntegerRange{1, 9}, std::int64_t{1}}}).value();
-  SearchTrial trial;
-  trial.evaluation = {other.defaults(), 1.0};
+  const Trial trial = measured_trial(1, other.defaults(), 1.0);
   EXPECT_FALSE(calibrate_step(other, std::nullopt, {&trial, 1}));
 }
 

@@ -20,11 +20,11 @@ using ::testing::Not;
 
 TEST(SvgPlot, TheBestOfWhatIsMaximisedIsTheHighest) {
   const Space space = Space::make({{"x", IntegerRange{1, 9}, std::int64_t{1}}}).value();
-  std::vector<SearchTrial> trials;
+  std::vector<Trial> trials;
   for (const double value : {2.0, 9.0, 5.0}) {
-    SearchTrial trial{.number = std::ssize(trials) + 1, .evaluation = {}};
-    trial.evaluation = {{{"x", std::ssize(trials) + 1}}, value, 0, {value}};
-    trials.push_back(std::move(trial));
+    const std::int64_t number = std::ssize(trials) + 1;
+    trials.push_back(measured_trial(number, {{"x", number}}, value));
+    trials.back().outcome.others = {value};
   }
   PlotLabels least{"title", "objective"}, most = least;
   most.direction = Direction::maximise;
@@ -34,8 +34,8 @@ TEST(SvgPlot, TheBestOfWhatIsMaximisedIsTheHighest) {
   };
   // Of the lowest the line stays where it began, of the highest it rises at the second trial.
   EXPECT_NE(line_of(convergence_svg(trials, least)), line_of(convergence_svg(trials, most)));
-  const auto negated = [](std::vector<SearchTrial> copy) {
-    for (auto& trial : copy) trial.evaluation.value = 11 - *trial.evaluation.value;
+  const auto negated = [](std::vector<Trial> copy) {
+    for (auto& trial : copy) trial.outcome.value = 11 - *trial.outcome.value;
     return copy;
   };
   const auto mirrored = convergence_svg(negated(trials), least);
@@ -47,8 +47,8 @@ TEST(SvgPlot, TheBestOfWhatIsMaximisedIsTheHighest) {
 }
 
 TEST(SvgPlot, IsWellFormedAndWithoutNanWhateverWasMeasured) {
-  for_random_searches([](const Space& space, std::vector<SearchTrial> trials,
-                         const PlotLabels& labels, Random&, bool is_wild) {
+  for_random_searches([](const Space& space, std::vector<Trial> trials, const PlotLabels& labels,
+                         Random&, bool is_wild) {
     if (is_wild) spoil(trials);
     for (const auto& document :
          {convergence_svg(trials, labels), parallel_svg(space, trials, labels)}) {
@@ -67,17 +67,17 @@ TEST(SvgPlot, EveryTrialOfTheSpaceHasOneMark) {
     const auto made = random_constrained_space(random);
     if (!made) continue;
     auto trials = random_trials(*made, pick(random, 0, 1) == 0, random);
-    for (auto& trial : trials) trial.evaluation.others = {random_unit(random)};
-    trials.back().evaluation.params = {{"elsewhere", 1.5}};
+    for (auto& trial : trials) trial.outcome.others = {random_unit(random)};
+    trials.back().params = {{"elsewhere", 1.5}};
     const PlotLabels labels{"title", "objective"};
     const auto convergence = convergence_svg(trials, labels);
     const auto parallel = parallel_svg(*made, trials, labels);
     const auto front = front_svg(trials, labels, labels);
     for (const auto& trial : trials) {
       const bool is_inside = trial.number != trials.back().number;
-      ASSERT_EQ(marks(convergence, trial.number), 1U);
-      ASSERT_EQ(marks(parallel, trial.number), is_inside ? 1U : 0U);
-      ASSERT_EQ(marks(front, trial.number), trial.evaluation.value ? 1U : 0U);
+      ASSERT_EQ(marks(convergence, shown_number(trial)), 1U);
+      ASSERT_EQ(marks(parallel, shown_number(trial)), is_inside ? 1U : 0U);
+      ASSERT_EQ(marks(front, shown_number(trial)), is_complete(trial) ? 1U : 0U);
     }
     for (const auto& parameter : made->parameters())
       ASSERT_EQ(count(parallel, "<g class=\"axis\" data-parameter=\"" + parameter.name + "\">"),
@@ -135,7 +135,7 @@ TEST_F(SmallPlot, AFrontShowsTwoObjectivesAndALineThroughTheBest) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const double wild[] = {0, -1, 1e308, -1e308, NAN, INFINITY, 1, 1};
-    for (SearchTrial& trial : trials_) trial.evaluation.others = {wild[pick(random, 0, 7)]};
+    for (Trial& trial : trials_) trial.outcome.others = {wild[pick(random, 0, 7)]};
     const auto document = front_svg(trials_, labels_, memory);
     ASSERT_EQ(xml_complaint(document), "");
     ASSERT_THAT(document, Not(HasSubstr("nan")));
@@ -143,7 +143,7 @@ TEST_F(SmallPlot, AFrontShowsTwoObjectivesAndALineThroughTheBest) {
   }
   // Trial 3 failed; all others except trial 5 are on the front, each lower than the one before.
   const double values[] = {9, 8, 7, 6, 6.5, 5};
-  for (std::size_t i = 0; i < trials_.size(); ++i) trials_[i].evaluation.others = {values[i]};
+  for (std::size_t i = 0; i < trials_.size(); ++i) trials_[i].outcome.others = {values[i]};
   const auto document = front_svg(trials_, labels_, memory);
   EXPECT_THAT(document, HasSubstr("trial 1: 11 ms, kind=a, size_bytes=1048576; 9"));
   EXPECT_THAT(document, Not(HasSubstr("trial 3: ")));
@@ -153,7 +153,7 @@ TEST_F(SmallPlot, AFrontShowsTwoObjectivesAndALineThroughTheBest) {
   EXPECT_EQ(count(line, ","), 4U);
   EXPECT_THAT(document, HasSubstr(" B</text>"));
   EXPECT_THAT(document, HasSubstr(" ms</text>"));
-  trials_[0].evaluation.others.clear();
+  trials_[0].outcome.others.clear();
   EXPECT_THAT(front_svg(trials_, labels_, memory), Not(HasSubstr("trial 1: ")));
   EXPECT_EQ(xml_complaint(front_svg({}, labels_, memory)), "");
 }

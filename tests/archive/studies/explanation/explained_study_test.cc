@@ -40,8 +40,8 @@ TEST_F(ExplainedStudy, HasTheTrialsOfTheSearchWithTheirReasons) {
   ASSERT_EQ(explained->trials.size(), 14U);
   ASSERT_GT(rows->size(), 14U);  // confirmations are no trials of the search
   for (std::size_t i = 0; i < 14; ++i) {
-    EXPECT_EQ(explained->trials[i].number, (*rows)[i].number);
-    EXPECT_EQ(explained->trials[i].evaluation.value, (*rows)[i].value);
+    EXPECT_EQ(shown_number(explained->trials[i]), (*rows)[i].number);
+    EXPECT_EQ(explained->trials[i].outcome.value, (*rows)[i].value);
   }
   EXPECT_EQ(explained->reasons.size(), 14U);
   EXPECT_THAT(explained->reasons, Each(Not(HasSubstr("another setting"))));

@@ -31,7 +31,7 @@ TEST(ExplanationJson, HasTheFieldsOfTheFormat) {
   explained.reasons.clear();
   explained.explanation.calibration.reset();
   explained.explanation.surface.reset();
-  explained.trials[0].evaluation.value.reset();
+  set_failed(explained.trials[0].outcome, "");
   const auto sparse = to_json(explained);
   for (const char* name : {"calibration", "surface", "simulator"})
     EXPECT_EQ(sparse.at(name), nullptr) << name;

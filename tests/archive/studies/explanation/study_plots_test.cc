@@ -64,7 +64,7 @@ TEST_F(StudyPlots, EveryPlotThatThereIsCanBeDrawn) {
     EXPECT_THAT(*document, HasSubstr("time (wall)"));
     if (name == "importance") continue;
     for (const auto& trial : study.trials)
-      EXPECT_EQ(marks(*document, trial.number), name == "slices" ? 3U : 1U);
+      EXPECT_EQ(marks(*document, shown_number(trial)), name == "slices" ? 3U : 1U);
   }
 }
 
