@@ -35,6 +35,13 @@ std::string version_text(const nlohmann::json& job) {
   return version == 0 ? "own" : std::to_string(version);
 }
 
+/// Returns the state of the tuning, for the job that tries the candidates of its key.
+std::string tuning_text(const nlohmann::json& job) {
+  if (!text_member(job, "tuning_stopped").empty()) return "stopped";
+  const std::string state = text_member(job, "tuning");
+  return state.empty() ? "-" : printable(state, kJobsTextLimitBytes);
+}
+
 Result<int> show_jobs(const JobsOptions& options, Context& context) {
   HOCKET_TRY(no_command(context.command, "jobs"));
   auto access = daemon_access(options.daemon);
@@ -46,8 +53,8 @@ Result<int> show_jobs(const JobsOptions& options, Context& context) {
     context.out << json_text(*answer) << '\n';
     return kDone;
   }
-  Table table({"job", "name", "host", "key", "step", "iteration", "version", "explored", "state",
-               "last change"});
+  Table table({"job", "name", "host", "key", "step", "iteration", "version", "explored", "tuning",
+               "state", "last change"});
   for (const auto& job : list_member(*answer, "jobs")) {
     const bool explores = number_member(job, "explore") > 0;
     table.add({printable(text_member(job, "job"), kJobsTextLimitBytes),
@@ -58,7 +65,7 @@ Result<int> show_jobs(const JobsOptions& options, Context& context) {
                explores ? percent_text(number_member(job, "explored")) + " of " +
                               percent_text(number_member(job, "explore"))
                         : "-",
-               flag_member(job, "connected") ? "connected" : "away",
+               tuning_text(job), flag_member(job, "connected") ? "connected" : "away",
                printable(text_member(job, "last_change"), kJobsTextLimitBytes)});
   }
   table.print(context.out);

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 #include "archive/promotions/neighbour.h"
 #include "archive/studies/donor_source.h"
 #include "archive/studies/told_trial.h"
+#include "core/base/check.h"
 #include "core/base/statistics.h"
 #include "daemon/live/job_fit.h"
 #include "tuner/space/schedule_space.h"
@@ -20,6 +22,21 @@ std::vector<std::string> names_of(const Space& space) {
   return names;
 }
 
+/// Returns the point of the study at which the job is; an error if the study does not have it.
+Result<Params> base_in(const Space& space, const RunningJob& job) {
+  const auto params = params_of(job.description.config, space);
+  HOCKET_TRY(params);
+  return space.admit(*params);
+}
+
+std::optional<tuning::SearchAnswer> answer_of(const SessionNext& next,
+                                              const std::optional<std::string>& error) {
+  if (error)
+    return tuning::SearchAnswer{tuning::SearchAnswer::Kind::error, "internal error: " + *error};
+  if (!next.params) return tuning::SearchAnswer{tuning::SearchAnswer::Kind::end, next.reason};
+  return tuning::SearchAnswer{};
+}
+
 }  // namespace
 
 KeyTuner::KeyTuner(LiveParts& parts, LiveCounts& counts, ConfigKey key, std::int64_t topology_id,
@@ -31,141 +48,116 @@ KeyTuner::KeyTuner(LiveParts& parts, LiveCounts& counts, ConfigKey key, std::int
       workload_id_(workload_id),
       wake_(std::move(wake)) {}
 
+std::string KeyTuner::explorer() const {
+  const auto* const explorer = state_.explorer();
+  return explorer ? explorer->job : std::string();
+}
+
 void KeyTuner::report(const RunningJob& job, const JobReport& report) {
-  const std::string& id = job.description.id;
-  for (const ChangeOutcome& outcome : report.outcomes) {
-    // A job that ends has not refused a candidate for which it had no time.
-    const bool is_untried = report.ended && outcome.status == ChangeStatus::rejected;
-    if (!outcome.trial || is_untried) continue;
-    if (explorer_.empty()) early_outcome_ = {id, outcome};
-    if (id == explorer_ && offered_ && offered_->trial_id == outcome.trial) outcome_ = outcome;
-  }
-  if (id != explorer_) return;
-  look_at_base(job);
-  // A configuration that was applied just now is not the base yet.
-  if (std::ranges::find(report.outcomes, ChangeStatus::applied, &ChangeOutcome::status) !=
-      report.outcomes.end()) {
-    return;
-  }
-  for (const std::int64_t wall_ns : report.iteration_ns) {
-    add_iteration(static_cast<double>(wall_ns));
-  }
-}
-
-void KeyTuner::look_at_base(const RunningJob& job) {
-  if (base_ == job.description.config) return;
-  base_ = job.description.config;
-  base_ns_ = 0;
-  baseline_ns_.clear();
-  drift_ = DriftDetector();
-}
-
-void KeyTuner::add_iteration(double wall_ns) {
-  if (base_ns_ == 0) {
-    if (baseline_ns_.size() >= kBaselineIterations) baseline_ns_.erase(baseline_ns_.begin());
-    baseline_ns_.push_back(wall_ns);
-  }
-  const double before_ns = drift_.reference_ns();
-  if (!drift_.add(wall_ns)) return;
-  ++counts_.drifts;
-  drifted_ = {{"job", explorer_}, {"before_ns", before_ns}, {"now_ns", drift_.drifted_to_ns()}};
-  base_ns_ = 0;
-  baseline_ns_.clear();
+  apply(tuning::JobReported{job.description.config, report});
 }
 
 bool KeyTuner::can_explore(const RunningJob& job) const {
-  return job.key == key_ && job.description.explore > 0 &&
-         !left_alone_.contains(job.description.id) && !searched_knobs(job.description).empty();
+  return job.key == key_ && job.description.explore > 0 && !searched_knobs(job.description).empty();
 }
 
-Result<void> KeyTuner::choose_explorer() {
-  // A job whose connection broke may reconnect. It is given up only when the registry removes it.
-  const auto now = parts_.jobs.find(explorer_);
-  const bool is_fit = now && can_explore(*now);
-  const bool is_late = offered_ && parts_.clock.now_ns() - offered_->since_ns > kAnswerLimitNs;
-  if (is_fit && !is_late) return {};
-  std::erase_if(left_alone_, [&](const std::string& id) { return !parts_.jobs.find(id); });
-  std::string next;
+std::optional<tuning::NextExplorer> KeyTuner::find_other() {
+  tuning::JobsForgotten gone;
+  for (const std::string& id : state_.left_alone) {
+    if (!parts_.jobs.find(id)) gone.jobs.push_back(id);
+  }
+  apply(gone);
+  const std::string current = explorer();
+  std::optional<tuning::NextExplorer> other;
   parts_.jobs.for_each(key_, [&](const RunningJob& job) {
-    if (job.streams > 0 && can_explore(job) && job.description.id != explorer_) {
-      next = job.description.id;
+    const std::string& id = job.description.id;
+    if (job.streams > 0 && id != current && !state_.left_alone.contains(id) && can_explore(job)) {
+      other = tuning::NextExplorer{id, job.description.config};
     }
-    return next.empty();
+    return !other;
   });
-  if (is_fit && next.empty()) return {};
-  if (is_fit) left_alone_.insert(explorer_);
-  if (auto ok = leave_explorer(); !ok) return ok;
-  explorer_ = std::move(next);
-  return {};
+  return other;
 }
 
-Result<void> KeyTuner::leave_explorer() {
-  if (offered_) {
-    HOCKET_TRY(parts_.store.abandon_running_trials(study_->id));
-    parts_.feed.forget(job_candidate_topic(explorer_));
-    offered_.reset();
-  }
-  outcome_.reset();
-  if (study_) {
-    if (auto ok = end_study(StudyState::interrupted, "its job is gone, or left alone"); !ok) {
-      return ok;
-    }
-  }
-  explorer_.clear();
-  is_over_ = false;
-  rejections_ = 0;
-  base_.reset();
-  return {};
+tuning::Sight KeyTuner::look(const std::optional<RunningJob>& job, bool may_explore) {
+  // A job whose connection broke may reconnect. It is given up only when the registry removes it.
+  tuning::Sight sight{.now_ns = parts_.clock.now_ns(),
+                      .may_explore = may_explore,
+                      .has_explorer = job && can_explore(*job)};
+  if (sight.has_explorer) apply(tuning::ConfigSeen{job->description.config});
+  if (tuning::needs_other(state_, sight)) sight.other = find_other();
+  const bool is_asking = std::holds_alternative<tuning::Asking>(state_.at);
+  if (is_asking && search_->has_answered) sight.answer = answer_of(search_->next, search_->error);
+  return sight;
 }
 
 Result<void> KeyTuner::advance(bool may_explore) {
-  if (auto ok = choose_explorer(); !ok) return ok;
-  const auto job = parts_.jobs.find(explorer_);
-  if (!job) return {};
-  look_at_base(*job);
-  if (drifted_) {
-    if (auto ok = parts_.store.record_audit({.actor = kDaemonActor,
-                                             .action = "drift",
-                                             .subject = to_string(key_),
-                                             .detail = *drifted_});
-        !ok) {
-      return ok;
-    }
-    drifted_.reset();
-    must_begin_ = true;
+  for (;;) {
+    const auto job = parts_.jobs.find(explorer());
+    const tuning::Sight sight = look(job, may_explore);
+    const auto action = tuning::due(state_, sight);
+    if (!action) return {};
+    HOCKET_TRY(carry_out(*action, job, sight));
   }
-  if (must_begin_ && !offered_) {
-    if (auto ok = begin_again(); !ok) return ok;
-  }
-  if (!may_explore) return {};
-  if (!study_ && !is_over_) {
-    const auto resumed = must_begin_ ? Result<bool>(false) : resume_study(*job);
-    HOCKET_TRY(resumed);
-    if (!*resumed) {
-      if (auto ok = begin_study(*job); !ok) return ok;
-    }
-    if (outcome_) {
-      if (auto ok = conclude(); !ok) return ok;
-    }
-  }
-  if (!study_ || offered_) return {};
-  HOCKET_TRY(take_answer());
-  if (asked_) return {};
-  if (base_ns_ == 0) {
-    if (auto ok = tell_baseline(*job); !ok) return ok;
-  }
-  if (base_ns_ == 0) return {};
-  return offer(*job);
 }
 
-Result<void> KeyTuner::begin_again() {
-  if (study_) {
-    if (auto ok = end_study(StudyState::finished, "the time of an iteration drifted"); !ok) {
-      return ok;
-    }
+Result<void> KeyTuner::conclude() {
+  const auto* const trying = std::get_if<tuning::Trying>(&state_.at);
+  if (!trying || !trying->outcome) return {};
+  return conclude_candidate(parts_.jobs.find(explorer()));
+}
+
+Result<void> KeyTuner::carry_out(const tuning::Action& action, const std::optional<RunningJob>& job,
+                                 const tuning::Sight& sight) {
+  using Kind = tuning::Action::Kind;
+  switch (action.kind) {
+    case Kind::conclude:
+      return conclude_candidate(job);
+    case Kind::leave_alone:
+      apply(tuning::LeftAlone{});
+      return {};
+    case Kind::end_study:
+    case Kind::end_search:
+      return end_study(action);
+    case Kind::change_explorer:
+      apply(tuning::ExplorerChanged{sight.other});
+      return {};
+    case Kind::record_drift:
+      return record_drift();
+    case Kind::lift_quarantine:
+      HOCKET_TRY(parts_.store.lift_quarantine(topology_id_, workload_id_, kDaemonActor));
+      apply(tuning::QuarantineLifted{});
+      return {};
+    case Kind::resume_study:
+      return resume_study(*job);
+    case Kind::begin_study:
+      return begin_study(*job);
+    case Kind::tell_baseline:
+      return tell_baseline(*job);
+    case Kind::ask:
+      return ask(*job);
+    case Kind::return_answer:
+      if (search_->next.params) search_->session.give_back(*search_->next.params);
+      apply(tuning::AnswerDropped{});
+      return {};
+    case Kind::offer:
+      return offer(*job);
+    case Kind::fail_search:
+      apply(tuning::AnswerDropped{});
+      return invalid(action.reason);
   }
-  HOCKET_TRY(parts_.store.lift_quarantine(topology_id_, workload_id_, kDaemonActor));
-  is_over_ = false;
+  return {};
+}
+
+Result<void> KeyTuner::record_drift() {
+  const tuning::FoundDrift& drift = *state_.drift;
+  HOCKET_TRY(parts_.store.record_audit(
+      {.actor = kDaemonActor,
+       .action = "drift",
+       .subject = to_string(key_),
+       .detail = {{"job", drift.job}, {"before_ns", drift.before_ns}, {"now_ns", drift.now_ns}}}));
+  ++counts_.drifts;
+  apply(tuning::DriftRecorded{});
   return {};
 }
 
@@ -191,21 +183,20 @@ Result<void> KeyTuner::begin_study(const RunningJob& job) {
     const auto params = config ? params_of(*config, definition->space) : failure(config.error());
     if (params) session->prefer({*params});
   }
-  auto study = parts_.store.create_study({.name = {},
-                                          .command = {"live", job.description.name},
-                                          .definition = to_json(*definition),
-                                          .owner = kDaemonActor,
-                                          .topology_id = topology_id_,
-                                          .workload_id = workload_id_,
-                                          .origin = StudyOrigin::live});
+  const auto study = parts_.store.create_study({.name = {},
+                                                .command = {"live", job.description.name},
+                                                .definition = to_json(*definition),
+                                                .owner = kDaemonActor,
+                                                .topology_id = topology_id_,
+                                                .workload_id = workload_id_,
+                                                .origin = StudyOrigin::live});
   HOCKET_TRY(study);
-  study_ = std::move(*study);
-  session_ = std::move(*session);
-  must_begin_ = false;
+  search_ = std::make_shared<OpenSearch>(std::move(*session));
+  apply(tuning::StudyOpened{{study->id, study->name}});
   return {};
 }
 
-Result<bool> KeyTuner::resume_study(const RunningJob& job) {
+Result<void> KeyTuner::resume_study(const RunningJob& job) {
   const auto studies = parts_.store.studies();
   HOCKET_TRY(studies);
   const auto expected = live_definition(job.description);
@@ -217,95 +208,88 @@ Result<bool> KeyTuner::resume_study(const RunningJob& job) {
     }
     const auto definition = study_definition_from_json(study->definition);
     if (!definition || names_of(definition->space) != names_of(expected->space)) continue;
-    const auto params = params_of(job.description.config, definition->space);
-    const auto base = params ? definition->space.admit(*params) : params;
+    const auto base = base_in(definition->space, job);
     if (!base) continue;
     if (study->state == StudyState::finished) {
-      is_over_ = true;
       parts_.log.write(LogLevel::info, "nothing to search",
                        {{"key", to_string(key_)}, {"ended", study->name}});
-      return true;
+      apply(tuning::NothingToSearch{});
+      return {};
     }
-    HOCKET_TRY(resume_trials(job, *study, *definition, *base));
-    return true;
+    return resume_trials(job, *study, *definition, *base);
   }
-  return false;
+  return begin_study(job);
 }
 
 Result<void> KeyTuner::resume_trials(const RunningJob& job, const StudyRow& study,
                                      const StudyDefinition& definition, const Params& base) {
   const auto trials = parts_.store.trials(study.id, TrialDetail::with_measurements);
   HOCKET_TRY(trials);
-  std::optional<Offered> offered;
-  double base_ns = 0;
+  tuning::StudyOpened opened{{study.id, study.name}};
   for (const TrialRow& trial : *trials) {
     const auto params = params_from_json(trial.params);
     if (!params) continue;
     if (trial.state == TrialState::running) {
       const auto config = with_params(job.description.config, *params);
-      if (trial.worker != explorer_ || !config) continue;
-      offered = Offered{trial.id, *params, *config, parts_.clock.now_ns()};
+      if (trial.worker != explorer() || !config) continue;
+      opened.candidate = {trial.id, *params, *config, parts_.clock.now_ns()};
       continue;
     }
-    if (*params == base && trial.value) base_ns = *trial.value;
+    if (*params == base && trial.value) opened.value_ns = *trial.value;
   }
   auto session =
-      live_session(definition, *trials, offered ? std::optional(offered->trial_id) : std::nullopt);
+      live_session(definition, *trials,
+                   opened.candidate ? std::optional(opened.candidate->trial) : std::nullopt);
   HOCKET_TRY(session);
-  if (!offered) {
-    HOCKET_TRY(parts_.store.abandon_running_trials(study.id));
-  }
-  if (auto ok = parts_.store.update_study(study.id, {.state = StudyState::running}); !ok) {
-    return ok;
-  }
-  study_ = study;
-  session_ = std::move(*session);
-  offered_ = std::move(offered);
-  base_ns_ = base_ns;
-  const auto early = std::exchange(early_outcome_, std::nullopt);
-  if (!offered_) return {};
-  if (early && early->first == explorer_ && early->second.trial == offered_->trial_id) {
-    outcome_ = early->second;
-  } else {
-    // The job may not have received it; if it has, it knows the number.
-    publish_offered();
-  }
+  if (!opened.candidate) HOCKET_TRY(parts_.store.abandon_running_trials(study.id));
+  HOCKET_TRY(parts_.store.update_study(study.id, {.state = StudyState::running}));
+  search_ = std::make_shared<OpenSearch>(std::move(*session));
+  apply(opened);
+  // The job may not have received the candidate; if it has, it knows the number.
+  const auto* const trying = std::get_if<tuning::Trying>(&state_.at);
+  if (trying && !trying->outcome) publish_candidate();
   return {};
 }
 
-Result<void> KeyTuner::end_study(StudyState state, const std::string& reason) {
-  if (auto ok = parts_.store.update_study(study_->id, {.state = state}); !ok) return ok;
-  if (auto ok =
-          parts_.store.record_audit({.actor = kDaemonActor,
-                                     .action = "end_search",
-                                     .subject = study_->name,
-                                     .detail = {{"key", to_string(key_)}, {"reason", reason}}});
-      !ok) {
-    return ok;
+Result<void> KeyTuner::end_study(const tuning::Action& action) {
+  const bool is_settled = action.kind == tuning::Action::Kind::end_search;
+  const tuning::OpenStudy study = *state_.study();
+  if (state_.candidate()) {
+    HOCKET_TRY(parts_.store.abandon_running_trials(study.id));
+    parts_.feed.forget(job_candidate_topic(explorer()));
   }
-  study_.reset();
-  session_.reset();
-  asked_.reset();
-  answer_.reset();
+  if (is_settled) {
+    parts_.log.write(LogLevel::info, "search ended",
+                     {{"study", study.name}, {"reason", action.reason}});
+  }
+  HOCKET_TRY(parts_.store.update_study(study.id, {.state = action.study_state}));
+  HOCKET_TRY(
+      parts_.store.record_audit({.actor = kDaemonActor,
+                                 .action = "end_search",
+                                 .subject = study.name,
+                                 .detail = {{"key", to_string(key_)}, {"reason", action.reason}}}));
+  search_.reset();
+  apply(tuning::StudyEnded{is_settled});
   return {};
 }
 
 Result<void> KeyTuner::tell_baseline(const RunningJob& job) {
-  if (baseline_ns_.size() < kBaselineIterations) return {};
-  const auto params = params_of(job.description.config, session_->space());
-  if (!params || !session_->space().admit(*params)) {
-    return end_study(StudyState::interrupted, "its job was given what the study does not have");
+  StudySession& session = search_->session;
+  const auto params = params_of(job.description.config, session.space());
+  if (!params || !session.space().admit(*params)) {
+    return end_study({tuning::Action::Kind::end_study, StudyState::interrupted,
+                      "its job was given what the study does not have"});
   }
+  const std::int64_t study = state_.study()->id;
   // A call that failed may have left one.
-  HOCKET_TRY(parts_.store.abandon_running_trials(study_->id));
-  const auto row = parts_.store.start_trial({.study_id = study_->id, .params = to_json(*params)});
+  HOCKET_TRY(parts_.store.abandon_running_trials(study));
+  const auto row = parts_.store.start_trial({.study_id = study, .params = to_json(*params)});
   HOCKET_TRY(row);
-  TrialOutcome outcome = complete_trial(baseline_ns_);
+  TrialOutcome outcome = complete_trial(state_.explorer()->latest_ns);
   outcome.message = "what the job had";
-  if (auto ok = parts_.store.finish_trial(row->id, outcome); !ok) return ok;
-  base_ns_ = *outcome.value;
-  baseline_ns_.clear();
-  return session_->tell(*params, outcome);
+  HOCKET_TRY(parts_.store.finish_trial(row->id, outcome));
+  apply(tuning::BaselineTold{*outcome.value});
+  return session.tell(*params, outcome);
 }
 
 Result<void> KeyTuner::ask(const RunningJob& job) {
@@ -321,63 +305,138 @@ Result<void> KeyTuner::ask(const RunningJob& job) {
     return std::ranges::any_of(quarantined,
                                [&](const QuarantineRow& row) { return row.config == document; });
   };
-  asked_ = std::make_shared<Asked>(std::move(*session_), job.description.config);
-  session_.reset();
+  search_->has_answered = false;
+  apply(tuning::SearchAsked{});
   parts_.searches.run(
-      [asked = asked_, is_excluded, wake = wake_, errors = parts_.errors, key = to_string(key_)] {
-        asked->error = errors.contain(Where::key, {{"key", key}},
-                                      [&] { asked->next = asked->session.ask(is_excluded); });
-        asked->has_answered = true;
+      [search = search_, is_excluded, wake = wake_, errors = parts_.errors, key = to_string(key_)] {
+        search->error = errors.contain(Where::key, {{"key", key}},
+                                       [&] { search->next = search->session.ask(is_excluded); });
+        search->has_answered = true;
         wake();
       });
   return {};
 }
 
-Result<void> KeyTuner::take_answer() {
-  if (!asked_ || !asked_->has_answered) return {};
-  const auto asked = std::exchange(asked_, nullptr);
-  session_ = std::move(asked->session);
-  if (asked->error) return invalid("internal error: " + *asked->error);
-  answer_ = Answer{std::move(asked->next), asked->base};
-  return {};
-}
-
 Result<void> KeyTuner::offer(const RunningJob& job) {
-  const auto& base = job.description.config;
-  if (answer_ && answer_->base != base) {
-    // What was excluded depends on what the job has, which has changed meanwhile.
-    if (answer_->next.params) session_->give_back(*answer_->next.params);
-    answer_.reset();
-  }
-  if (!answer_) {
-    HOCKET_TRY(ask(job));
-    HOCKET_TRY(take_answer());
-    if (!answer_) return {};
-  }
-  const SessionNext& next = answer_->next;
-  if (!next.params) {
-    const std::string reason = next.reason;
-    parts_.log.write(LogLevel::info, "search ended", {{"study", study_->name}, {"reason", reason}});
-    if (auto ok = end_study(StudyState::finished, reason); !ok) return ok;
-    is_over_ = true;
-    return {};
-  }
-  const auto config = with_params(base, *next.params);
+  const Params params = *search_->next.params;
+  const auto config = with_params(job.description.config, params);
   HOCKET_TRY(config);
   const auto row = parts_.store.start_trial(
-      {.study_id = study_->id, .params = to_json(*next.params), .worker = explorer_});
+      {.study_id = state_.study()->id, .params = to_json(params), .worker = explorer()});
   HOCKET_TRY(row);
-  offered_ = Offered{row->id, *next.params, *config, parts_.clock.now_ns()};
-  answer_.reset();
+  apply(tuning::CandidateOffered{{row->id, params, *config, parts_.clock.now_ns()}});
   ++counts_.offered;
-  publish_offered();
+  publish_candidate();
   return {};
 }
 
-void KeyTuner::publish_offered() {
-  const DaemonMessage message = CandidateMessage{offered_->trial_id, offered_->config};
-  parts_.feed.publish(job_candidate_topic(explorer_),
+void KeyTuner::publish_candidate() {
+  const auto& candidate = *state_.candidate();
+  const DaemonMessage message = CandidateMessage{candidate.trial, candidate.config};
+  parts_.feed.publish(job_candidate_topic(explorer()),
                       {std::nullopt, std::string(type_of(message)), to_json(message).dump()});
+}
+
+Result<void> KeyTuner::conclude_candidate(const std::optional<RunningJob>& job) {
+  const auto& trying = std::get<tuning::Trying>(state_.at);
+  const tuning::Conclusion conclusion =
+      tuning::conclusion_of(trying, job ? &job->description.config : nullptr);
+  if (conclusion.is_kept) HOCKET_TRY(promote(conclusion));
+  return conclusion.is_measured() ? conclude_measured(conclusion) : conclude_unmeasured(conclusion);
+}
+
+Result<void> KeyTuner::promote(const tuning::Conclusion& conclusion) {
+  const auto& trying = std::get<tuning::Trying>(state_.at);
+  const auto current = parts_.store.current_promotion(key_.topology, key_.workload);
+  HOCKET_TRY(current);
+  const nlohmann::json config = to_json(trying.candidate.config);
+  // It was promoted before an error, or before the daemon was started again.
+  if (*current && (*current)->config == config) return {};
+  std::optional<MeasuredGain> measured;
+  if (!conclusion.candidate_ns.empty()) {
+    const double candidate = median(conclusion.candidate_ns);
+    const double before = median(conclusion.current_ns);
+    measured = MeasuredGain{candidate, before, 1 - candidate / before};
+  }
+  HOCKET_TRY(parts_.store.promote({.topology_id = topology_id_,
+                                   .workload_id = workload_id_,
+                                   .study_id = trying.study.id,
+                                   .config = config,
+                                   .measured = measured,
+                                   .origin = PromotionOrigin::live,
+                                   .stage = PromotionStage::released,
+                                   .actor = "job " + trying.explorer.job,
+                                   .note = trying.outcome->message}));
+  return {};
+}
+
+Result<void> KeyTuner::conclude_measured(const tuning::Conclusion& conclusion) {
+  const auto& trying = std::get<tuning::Trying>(state_.at);
+  TrialOutcome outcome = complete_trial(conclusion.samples_ns);
+  outcome.message = trying.outcome->message;
+  // The error of these times adds to that of the value, which is relative to them.
+  outcome.metrics[kReferenceMetric] = conclusion.current_ns;
+  HOCKET_TRY(parts_.store.finish_trial(trying.candidate.trial, outcome));
+  if (conclusion.is_slower) {
+    HOCKET_TRY(parts_.store.quarantine({.topology_id = topology_id_,
+                                        .workload_id = workload_id_,
+                                        .config = to_json(trying.candidate.config),
+                                        .reason = trying.outcome->message,
+                                        .actor = "job " + trying.explorer.job}));
+  }
+  ++(conclusion.is_kept ? counts_.kept : counts_.rolled_back);
+  const Params params = trying.candidate.params;
+  end_candidate(conclusion, *outcome.value);
+  return search_->session.tell(params, outcome);
+}
+
+Result<void> KeyTuner::conclude_unmeasured(const tuning::Conclusion& conclusion) {
+  const auto& trying = std::get<tuning::Trying>(state_.at);
+  const Params params = trying.candidate.params;
+  if (conclusion.is_kept) {
+    // It will be measured as the current configuration.
+    HOCKET_TRY(parts_.store.abandon_running_trials(trying.study.id));
+    search_->session.withdraw(params);
+    ++counts_.kept;
+    end_candidate(conclusion, 0);
+    return {};
+  }
+  TrialOutcome outcome;
+  outcome.message = trying.outcome->message;
+  HOCKET_TRY(parts_.store.finish_trial(trying.candidate.trial, outcome));
+  ++counts_.rejected;
+  end_candidate(conclusion, 0);
+  return search_->session.tell(params, outcome);
+}
+
+void KeyTuner::end_candidate(const tuning::Conclusion& conclusion, double value_ns) {
+  take_back_candidate(conclusion.is_kept);
+  apply(tuning::CandidateEnded{conclusion, value_ns});
+}
+
+void KeyTuner::take_back_candidate(bool is_kept) {
+  const std::string id = explorer();
+  if (is_kept) {
+    const auto job = parts_.jobs.find(id);
+    parts_.jobs.runs_with(id, state_.candidate()->config, job ? job->version : 0);
+  }
+  parts_.feed.forget(job_candidate_topic(id));
+}
+
+Result<void> KeyTuner::leave_removed_study() {
+  const auto* const study = state_.study();
+  if (!study) return {};
+  const auto row = parts_.store.study(std::to_string(study->id));
+  if (row) return {};
+  if (row.error().code != ErrorCode::not_found) return failure(row.error());
+  parts_.log.write(LogLevel::warning, "the study was removed while it ran",
+                   {{"key", to_string(key_)}, {"study", study->name}});
+  if (const auto* trying = std::get_if<tuning::Trying>(&state_.at)) {
+    take_back_candidate(trying->outcome && trying->outcome->status == ChangeStatus::applied);
+  }
+  search_.reset();
+  apply(tuning::StudyRemoved{});
+  return {};
 }
 
 }  // namespace hocket

@@ -4,35 +4,23 @@
 // candidate that it keeps is promoted. A drift begins the search again. One thread; searches are
 // asked where a SearchRunner does it.
 //
-// The study and its trials are in the store like those of any other. A trial's value is relative to
-// the current configuration, which its window measured too: (median of the candidate) / (median of
-// the current one) · (value of the current one). So a slow change of the machine cancels out. The
-// times of the current one are kept beside the trial (kReferenceMetric), as their error counts.
+// daemon/live/tuning_state.h decides what is done and when. This class does it: it keeps studies
+// and trials in the store, like those of any other, asks the search, and sends candidates.
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "core/base/result.h"
 #include "core/protocol/config_key.h"
-#include "daemon/live/drift.h"
 #include "daemon/live/live_dependencies.h"
 #include "daemon/live/live_search.h"
+#include "daemon/live/tuning_state.h"
 
 namespace hocket {
-
-/// Iterations under the current configuration before a job is given a candidate.
-inline constexpr std::size_t kBaselineIterations = 8;
-/// Consecutive candidates that a job may reject before it is no longer used as explorer.
-inline constexpr int kMostRejections = 5;
-/// Time after which an explorer that has not answered is replaced if another job can explore.
-inline constexpr std::int64_t kAnswerLimitNs = 3'600'000'000'000;
 
 /// After an error of the store its calls may be repeated; no step is done twice.
 class KeyTuner {
@@ -56,53 +44,45 @@ class KeyTuner {
   /// another one. Does nothing if the study is in the store.
   Result<void> leave_removed_study();
 
-  const std::string& explorer() const { return explorer_; }
-  /// Whether a search has not answered yet.
-  bool is_asking() const { return asked_ != nullptr; }
+  const tuning::State& state() const { return state_; }
+  /// Returns the id of the job that explores; empty if none does.
+  std::string explorer() const;
 
  private:
-  /// A session that is being asked. Until has_answered only the one who asks may use it.
-  struct Asked {
-    Asked(StudySession of, ScheduleConfig with) : session(std::move(of)), base(std::move(with)) {}
+  /// The search of the study that runs. While the state is `asking`, only the one who asks may use
+  /// it until has_answered.
+  struct OpenSearch {
+    explicit OpenSearch(StudySession of) : session(std::move(of)) {}
 
     StudySession session;
-    const ScheduleConfig base;  ///< the job's configuration, which is not offered
     SessionNext next = {};
     std::optional<std::string> error = {};  ///< text of an exception
     std::atomic<bool> has_answered = false;
   };
-  struct Answer {
-    SessionNext next;
-    ScheduleConfig base;
-  };
-  struct Offered {
-    std::int64_t trial_id = 0;
-    Params params;
-    ScheduleConfig config;
-    std::int64_t since_ns = 0;
-  };
 
+  void apply(const tuning::Event& event) { state_ = tuning::after(std::move(state_), event); }
   bool can_explore(const RunningJob& job) const;
-  Result<void> choose_explorer();
-  Result<void> leave_explorer();
-  void look_at_base(const RunningJob& job);
-  void add_iteration(double wall_ns);
-  Result<void> begin_again();
+  tuning::Sight look(const std::optional<RunningJob>& job, bool may_explore);
+  std::optional<tuning::NextExplorer> find_other();
+  Result<void> carry_out(const tuning::Action& action, const std::optional<RunningJob>& job,
+                         const tuning::Sight& sight);
+
   Result<void> begin_study(const RunningJob& job);
-  /// Returns false if there is no study to resume.
-  Result<bool> resume_study(const RunningJob& job);
+  Result<void> resume_study(const RunningJob& job);
   Result<void> resume_trials(const RunningJob& job, const StudyRow& study,
                              const StudyDefinition& definition, const Params& base);
-  Result<void> end_study(StudyState state, const std::string& reason);
+  Result<void> end_study(const tuning::Action& action);
+  Result<void> record_drift();
   Result<void> tell_baseline(const RunningJob& job);
   Result<void> ask(const RunningJob& job);
-  Result<void> take_answer();
   Result<void> offer(const RunningJob& job);
-  void publish_offered();
-  Result<void> promote_offered();
-  Result<void> conclude_measured(bool is_kept);
-  Result<void> conclude_unmeasured(bool is_kept);
-  void end_offered(bool is_kept, double base_ns);
+  void publish_candidate();
+  Result<void> conclude_candidate(const std::optional<RunningJob>& job);
+  Result<void> promote(const tuning::Conclusion& conclusion);
+  Result<void> conclude_measured(const tuning::Conclusion& conclusion);
+  Result<void> conclude_unmeasured(const tuning::Conclusion& conclusion);
+  void end_candidate(const tuning::Conclusion& conclusion, double value_ns);
+  void take_back_candidate(bool is_kept);
 
   LiveParts& parts_;
   LiveCounts& counts_;
@@ -110,27 +90,8 @@ class KeyTuner {
   const std::int64_t topology_id_, workload_id_;
   const std::function<void()> wake_;
 
-  std::string explorer_;                 // a job's id; empty: nobody
-  std::set<std::string> left_alone_;     // jobs that refused too often, or did not answer
-  std::optional<StudyRow> study_;        // while one runs
-  std::optional<StudySession> session_;  // of study_, unless it is being asked
-  std::shared_ptr<Asked> asked_;
-  bool is_over_ = false;                  // the study for what the explorer can change has ended
-  std::optional<Answer> answer_;          // not in the store yet
-  std::optional<Offered> offered_;        // a running trial of study_
-  std::optional<ChangeOutcome> outcome_;  // of offered_
-  /// Reported by a job before it was chosen: the outcome of a candidate that an earlier daemon had
-  /// offered.
-  std::optional<std::pair<std::string, ChangeOutcome>> early_outcome_;
-  int rejections_ = 0;  // consecutive
-
-  std::optional<ScheduleConfig> base_;  // the explorer's configuration
-  // The latest times under base_, until base_ns_ is known.
-  std::vector<double> baseline_ns_;
-  double base_ns_ = 0;  // value of base_ in the study; 0 if not known
-  DriftDetector drift_;
-  std::optional<nlohmann::json> drifted_;  // detail for the audit
-  bool must_begin_ = false;                // a new study, once nothing is offered
+  tuning::State state_;
+  std::shared_ptr<OpenSearch> search_;  // null in the states without a study
 };
 
 }  // namespace hocket

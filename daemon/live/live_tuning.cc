@@ -118,6 +118,20 @@ std::map<std::string, std::string> LiveTuning::set_aside() const {
   return set_aside_;
 }
 
+std::map<std::string, std::string> LiveTuning::tuning() const {
+  std::lock_guard lock(mutex_);
+  return shown_tuning_;
+}
+
+void LiveTuning::show_tuning(Key& key) {
+  const std::string explorer = key.is_set_aside ? std::string() : key.tuner->explorer();
+  if (key.shown_explorer.empty() && explorer.empty()) return;
+  std::lock_guard lock(mutex_);
+  if (key.shown_explorer != explorer) shown_tuning_.erase(key.shown_explorer);
+  if (!explorer.empty()) shown_tuning_[explorer] = to_string(key.tuner->state());
+  key.shown_explorer = explorer;
+}
+
 void LiveTuning::complain(const Key& key, const Error& error) {
   parts_.log.write(LogLevel::error, "live tuning",
                    {{"key", to_string(key.key)}, {"error", error.message}});
@@ -206,6 +220,7 @@ void LiveTuning::work_on(Key& key, Work work) {
     complain(key, ok.error());
   }
   outcomes_ = outcomes_ - waited + key.rollout.waiting_outcomes();
+  show_tuning(key);
 }
 
 void LiveTuning::set_aside(Key& key, const std::string& reason) {
@@ -340,8 +355,8 @@ void LiveTuning::on_tick() {
     if (Key* found = find_key(key)) advance(*found);
   }
   for (const auto& [text, key] : keys_) {
-    const bool is_waiting =
-        key->rollout.staged() != 0 || key->tuner->is_asking() || key->wants_claim;
+    const bool is_asking = std::holds_alternative<tuning::Asking>(key->tuner->state().at);
+    const bool is_waiting = key->rollout.staged() != 0 || is_asking || key->wants_claim;
     if (key->must_retry || is_waiting) advance(*key);
   }
   evict_keys();

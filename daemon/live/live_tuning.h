@@ -77,6 +77,10 @@ class LiveTuning {
   /// Returns why each key that was set aside was, indexed by the key's text.
   std::map<std::string, std::string> set_aside() const;
 
+  /// Returns the name of the state of the tuning (daemon/live/tuning_state.h) in which each
+  /// explorer is, by the job's id. Other jobs are not in it.
+  std::map<std::string, std::string> tuning() const;
+
   /// What it keeps in memory.
   struct Sizes {
     std::size_t keys = 0, pending_events = 0, waiting_outcomes = 0;
@@ -103,6 +107,7 @@ class LiveTuning {
     bool wants_claim = false;  ///< to be asked for at the next tick
     KeyRollout rollout;
     std::unique_ptr<KeyTuner> tuner;  ///< another one after a claim was lost
+    std::string shown_explorer = {};  ///< the job of this key in shown_tuning_; empty if none
   };
 
   void run(const std::stop_token& stop);
@@ -122,6 +127,8 @@ class LiveTuning {
   /// Evicts idle keys when there are too many.
   void evict_keys();
   void show_state();
+  /// Shows the state of the key's tuning to other threads.
+  void show_tuning(Key& key);
   /// Cleans up after a job that the registry has removed.
   void forget(const RunningJob& gone);
   void on_change(const std::string& id);
@@ -162,6 +169,7 @@ class LiveTuning {
   LiveCounts shown_counts_;
   std::size_t shown_keys_ = 0, waiting_outcomes_ = 0, shown_claims_ = 0;
   std::map<std::string, std::string> set_aside_;  // reasons, by the key's text
+  std::map<std::string, std::string> shown_tuning_;
   std::atomic<bool> reaches_store_ = true;
   std::unique_ptr<ChangeListener> listener_;
   std::jthread thread_;

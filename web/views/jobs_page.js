@@ -23,6 +23,17 @@ function capital(text) {
   return text[0].toUpperCase() + text.slice(1);
 }
 
+/// Returns why a job that may try candidates tries none now, by the state of its key's tuning.
+function untriedText(tuning) {
+  return {
+    waiting: "Its search begins once the key is neither pinned nor frozen and no version is tried.",
+    measuring: "The times of the current configuration are being measured.",
+    ready: "The search goes on once the key is neither pinned nor frozen and no version is tried.",
+    asking: "The search works out the next candidate.",
+    settled: "The search has ended; it begins again when iteration times change.",
+  }[tuning] ?? "The next candidate begins when its time has been earned.";
+}
+
 function verdictItem() {
   const ago = h("span", { class: "hint" });
   const item = h("li", { class: "job-verdict" });
@@ -95,7 +106,8 @@ export class JobPage {
     this.#shown.gone = false;
     this.#showFacts(job);
     this.#showKey(job, configs);
-    this.#once("trying", [job.trying, job.config, job.explore > 0, Boolean(job.tuning_stopped)],
+    this.#once("trying", [job.trying, job.config, job.explore > 0, Boolean(job.tuning_stopped),
+                          job.tuning],
                () => replace(parts.trying, this.#tried(job, known)));
     this.#once("config", [job.config, job.version], () => replace(parts.config, configTable({
       caption: job.version > 0 ? `Configuration: version ${job.version}` : "Configuration: its own",
@@ -170,8 +182,7 @@ export class JobPage {
     if (!(job.explore > 0))
       return h("p", { class: "hint" }, "Nothing: the job was started without --explore and takes " +
                                        "only versions that are pushed.");
-    return h("p", { class: "hint" }, "Nothing at present. The next candidate begins when its " +
-                                     "time has been earned.");
+    return h("p", { class: "hint" }, `Nothing at present. ${untriedText(job.tuning)}`);
   }
 
   /// A job that was seen keeps its last values on the screen.

@@ -171,6 +171,7 @@ Result<Reply> enter_job(const Call& call) {
 Result<Reply> list_jobs(const Call& call) {
   const std::int64_t now_ns = call.parts.clock.now_ns();
   const auto set_aside = call.parts.live.set_aside();
+  const auto tuning = call.parts.live.tuning();
   nlohmann::json list = nlohmann::json::array();
   for (const RunningJob& job : call.parts.jobs.list()) {
     list.push_back({{"job", job.description.id},
@@ -195,6 +196,8 @@ Result<Reply> list_jobs(const Call& call) {
     if (job.activity) list.back()["activity"] = to_json(*job.activity);
     if (!job.values.empty()) list.back()["values"] = job.values;
     if (!job.note.empty()) list.back()["note"] = job.note;
+    const auto state = tuning.find(job.description.id);
+    if (state != tuning.end()) list.back()["tuning"] = state->second;
     const auto stopped = set_aside.find(to_string(job.key));
     if (stopped != set_aside.end()) list.back()["tuning_stopped"] = stopped->second;
   }

@@ -88,7 +88,7 @@ TEST_F(OperatorTest, TheRankThatAJobWaitsForIsNamed) {
 
 TEST_F(OperatorTest, AConfigurationIsPushedPinnedFrozenRolledBackAndAudited) {
   const auto key = add_job("job-1", "gpt2");
-  EXPECT_THAT(ask({"jobs"}).out, HasSubstr("job-1"));
+  EXPECT_THAT(ask({"jobs"}).out, AllOf(HasSubstr("job-1"), HasSubstr("tuning")));
   EXPECT_THAT(ask({"configs"}).out, Not(HasSubstr("gpt2")));
   post("/v1/reports", to_json(JobReport{.job = "job-1", .ended = true}));
   const auto pushed = ask({"push", key, "--set", "credit_bytes=8MiB", "--note", "as on b7"});

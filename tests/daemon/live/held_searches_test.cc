@@ -50,6 +50,32 @@ class HeldSearchesTest : public LiveTuningTest {
   HeldSearches searches_;
 };
 
+TEST_F(HeldSearchesTest, JobsShowTheStateOfTheTuningForTheExplorerAlone) {
+  const std::string path = "/v1/configs/" + sample_key();
+  add_job("a");
+  add_job("b", 0);
+  const auto shown = [&](std::size_t job) {
+    return daemon_->ask("GET", "/v1/jobs")["jobs"][job].value("tuning", "");
+  };
+  EXPECT_EQ(shown(0), "measuring");
+  run_until_asked();
+  EXPECT_EQ(shown(0), "asking");
+  release();
+  EXPECT_EQ(shown(0), "trying");
+  daemon_->ask("PUT", path + "/pin");
+  run(1);
+  EXPECT_EQ(shown(0), "ready");
+  daemon_->ask("PUT", path + "/pin", {{"pinned", false}});
+  searches_.is_holding = false;
+  release();
+  run(30);
+  EXPECT_EQ(shown(0), "settled");
+  EXPECT_EQ(shown(1), "");
+  jobs_[0]->end();
+  jobs_.erase(jobs_.begin());
+  EXPECT_EQ(shown(0), "");
+}
+
 TEST_F(HeldSearchesTest, AVersionIsReleasedWhileASearchIsAsked) {
   auto& explorer = add_job("a");
   auto& other = add_job("b", 0);

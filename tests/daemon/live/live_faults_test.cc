@@ -52,6 +52,7 @@ TEST_F(LiveTuningTest, AKeyWhoseTuningThrowsIsSetAsideAndTheOthersGoOn) {
     const auto listed = daemon_->ask("GET", "/v1/jobs")["jobs"];
     for (const auto& item : listed) {
       EXPECT_EQ(item.contains("tuning_stopped"), stopped.contains(item["key"])) << item;
+      EXPECT_NE(item.contains("tuning"), stopped.contains(item["key"])) << item;
     }
     set_aside += static_cast<int>(stopped.size());
     daemon_.reset();  // destroyed before the faulty store

@@ -215,10 +215,10 @@ TEST_F(LiveTuningTest, AJobThatRefusesFiveTimesIsLeftAlone) {
   auto& job = add_job("a");
   job.refuses = true;
   run(20);
-  EXPECT_EQ(job.offered.size(), static_cast<std::size_t>(kMostRejections));
+  EXPECT_EQ(job.offered.size(), static_cast<std::size_t>(tuning::kMostRejections));
   auto& other = add_job("b");
   run(5);
-  EXPECT_EQ(job.offered.size(), static_cast<std::size_t>(kMostRejections));
+  EXPECT_EQ(job.offered.size(), static_cast<std::size_t>(tuning::kMostRejections));
   EXPECT_FALSE(other.offered.empty());
 }
 
@@ -228,7 +228,7 @@ TEST_F(LiveTuningTest, AJobThatDoesNotAnswerMakesRoomForAnother) {
   job.ignores = true;
   run(2);
   const auto offered = job.offered.size();
-  clock_.now += 2 * kAnswerLimitNs;
+  clock_.now += 2 * tuning::kAnswerLimitNs;
   run(2);
   EXPECT_EQ(job.offered.size(), offered) << "there is no other: it is waited for";
   auto& other = add_job("b");
