@@ -67,7 +67,7 @@ std::string unexpected_arguments(const CLI::App& program) {
   for (const CLI::App* app = &program; !app->get_subcommands().empty();) {
     app = app->get_subcommands().back();
     path += " " + app->get_name();
-    has_command = has_command || std::ranges::count(kVerbsWithCommand, app->get_name()) > 0;
+    has_command = has_command || takes_command(app->get_name());
   }
   std::string message = path + " does not know";
   for (const std::string& argument : program.remaining(true)) message += " " + argument;
@@ -95,6 +95,11 @@ int parse_and_perform(const std::vector<std::string>& arguments, std::ostream& o
   } catch (const CLI::ParseError& error) {
     return report(err, std::string(error.what()) + "; `hocket --help` shows what there is",
                   kBadInput);
+  }
+  const std::string& verb = program.get_subcommands().front()->get_name();
+  if (!takes_command(verb)) {
+    if (const auto ok = no_command(command, verb); !ok)
+      return report(err, ok.error().message, kBadInput);
   }
   Context context{out, err, err_columns, std::move(command)};
   return perform(action, context);

@@ -3,20 +3,14 @@
 // Command lines of the program, which may have a command to run behind "--". Pure functions;
 // thread-safe.
 
-#include <array>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
 
 namespace hocket {
-
-/// Verbs that run the command behind "--".
-inline constexpr std::array<std::string_view, 5> kVerbsWithCommand{"fetch", "run", "torch", "tune",
-                                                                   "with"};
 
 struct CommandLine {
   std::vector<std::string> own;                     ///< hocket's arguments
@@ -30,7 +24,7 @@ CommandLine split_command_line(std::span<const std::string> arguments);
 Result<std::vector<std::string>> required_command(
     const std::optional<std::vector<std::string>>& command, const std::string& verb);
 
-/// Returns an error if there is a command; for verbs that run none.
+/// Returns an error if there is a command, for a verb that runs none.
 Result<void> no_command(const std::optional<std::vector<std::string>>& command,
                         const std::string& verb);
 

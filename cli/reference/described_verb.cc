@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "cli/base/command_line.h"
 #include "core/step/knob.h"
 
 namespace hocket {
@@ -71,19 +70,18 @@ DescribedOption describe_option(const CLI::Option& option) {
 
 }  // namespace
 
-DescribedVerb describe(const CLI::App& app) {
-  DescribedVerb described{
-      .name = app.get_name(),
-      .description = app.get_description(),
-      .footer = app.get_footer(),
-      .takes_command = std::ranges::count(kVerbsWithCommand, app.get_name()) > 0};
+DescribedVerb describe(const CLI::App& app, bool (*takes_command)(std::string_view verb)) {
+  DescribedVerb described{.name = app.get_name(),
+                          .description = app.get_description(),
+                          .footer = app.get_footer(),
+                          .takes_command = takes_command(app.get_name())};
   for (const CLI::Option* option : app.get_options({})) {
     if (option->get_group().empty()) continue;
     auto& list = option->nonpositional() ? described.options : described.positionals;
     list.push_back(describe_option(*option));
   }
   for (const CLI::App* verb : app.get_subcommands({})) {
-    if (!verb->get_group().empty()) described.verbs.push_back(describe(*verb));
+    if (!verb->get_group().empty()) described.verbs.push_back(describe(*verb, takes_command));
   }
   return described;
 }

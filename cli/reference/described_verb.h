@@ -4,6 +4,7 @@
 // completion in shells and for manual pages. Values; thread-safe.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -46,7 +47,8 @@ struct DescribedVerb {
   std::vector<DescribedVerb> verbs = {};
 };
 
-/// Describes what `app` and its verbs declare, in the order of declaration.
-DescribedVerb describe(const CLI::App& app);
+/// Describes what `app` and its verbs declare, in the order of declaration. `takes_command` says
+/// whether the verb of a name may run a command behind "--".
+DescribedVerb describe(const CLI::App& app, bool (*takes_command)(std::string_view verb));
 
 }  // namespace hocket

@@ -8,7 +8,6 @@
 #include <ostream>
 
 #include "archive/promotions/version_json.h"
-#include "cli/base/command_line.h"
 #include "cli/inputs/access/key_source.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
@@ -64,7 +63,6 @@ std::string detail_text(const nlohmann::json& entry) {
 }
 
 Result<int> show_audit(const AuditOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "audit"));
   auto source = open_key_source(options.source, false, context.err);
   HOCKET_TRY(source);
   std::optional<std::string> subject;

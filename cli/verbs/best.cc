@@ -6,7 +6,6 @@
 #include <ostream>
 
 #include "archive/studies/study_result.h"
-#include "cli/base/command_line.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/front_view.h"
@@ -57,7 +56,6 @@ Result<StudyRow> find_ended_study(Store& store, const std::string& name) {
 }
 
 Result<int> show_best(const BestOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "best"));
   const auto store = open_for_reading(options.store);
   HOCKET_TRY(store);
   const auto study = find_ended_study(**store, options.study);

@@ -4,8 +4,8 @@
 #include <memory>
 #include <ostream>
 
-#include "cli/base/command_line.h"
 #include "cli/reference/completion.h"
+#include "cli/verbs/program.h"
 #include "cli/verbs/verb.h"
 #include "core/base/text.h"
 
@@ -15,13 +15,12 @@ namespace {
 constexpr std::size_t kShellLimitBytes = 100;
 
 Result<int> print_completion(const CLI::App& program, const std::string& shell, Context& context) {
-  HOCKET_TRY(no_command(context.command, "completion"));
   if (shell == "bash") {
-    context.out << bash_completion(describe(program));
+    context.out << bash_completion(describe(program, takes_command));
   } else if (shell == "zsh") {
-    context.out << zsh_completion(describe(program));
+    context.out << zsh_completion(describe(program, takes_command));
   } else if (shell == "fish") {
-    context.out << fish_completion(describe(program));
+    context.out << fish_completion(describe(program, takes_command));
   } else {
     return failure(ErrorCode::invalid_argument, "completion: expected bash, zsh or fish, found \"" +
                                                     printable(shell, kShellLimitBytes) + "\"");

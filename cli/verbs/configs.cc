@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "cli/base/command_line.h"
 #include "cli/inputs/access/daemon_access.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
@@ -34,7 +33,6 @@ std::string state_text(const nlohmann::json& item) {
 }
 
 Result<int> show_configs(const ConfigsOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "configs"));
   auto access = daemon_access(options.daemon);
   HOCKET_TRY(access);
   HttpClient client(std::move(*access));

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "cli/base/command_line.h"
 #include "cli/checks/gpu_libraries.h"
 #include "cli/checks/installation.h"
 #include "cli/checks/service.h"
@@ -110,7 +109,6 @@ std::string verdict_text(std::ptrdiff_t wrong, std::ptrdiff_t left_over) {
 }
 
 Result<int> examine(const DoctorOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "doctor"));
   const auto store = store_path(options.store);
   HOCKET_TRY(store);
   const auto files =

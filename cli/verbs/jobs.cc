@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "cli/base/command_line.h"
 #include "cli/inputs/access/daemon_access.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
@@ -43,7 +42,6 @@ std::string tuning_text(const nlohmann::json& job) {
 }
 
 Result<int> show_jobs(const JobsOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "jobs"));
   auto access = daemon_access(options.daemon);
   HOCKET_TRY(access);
   HttpClient client(std::move(*access));

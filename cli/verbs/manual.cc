@@ -7,21 +7,20 @@
 #include <ostream>
 
 #include "archive/profiles/export_profile.h"
-#include "cli/base/command_line.h"
 #include "cli/reference/manual_page.h"
+#include "cli/verbs/program.h"
 #include "cli/verbs/verb.h"
 
 namespace hocket {
 namespace {
 
 Result<int> write_manual(const CLI::App& program, const std::string& folder, Context& context) {
-  HOCKET_TRY(no_command(context.command, "manual"));
   const std::filesystem::path path(folder);
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) return failure(ErrorCode::unavailable, folder + ": " + error.message());
   const ManualEdition edition{.version = HOCKET_VERSION, .date = HOCKET_VERSION_DATE};
-  const DescribedVerb described = describe(program);
+  const DescribedVerb described = describe(program, takes_command);
   HOCKET_TRY(write_whole_file(path / (described.name + ".1"), program_page(described, edition)));
   for (const DescribedVerb& verb : described.verbs) {
     const std::string file = described.name + "-" + verb.name + ".1";

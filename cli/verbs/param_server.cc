@@ -5,7 +5,6 @@
 #include <ostream>
 #include <thread>
 
-#include "cli/base/command_line.h"
 #include "cli/process/interrupt.h"
 #include "cli/verbs/verb.h"
 #include "client/link/environment.h"
@@ -47,7 +46,6 @@ Result<ParameterServerOptions> server_options(const ParamServerOptions& options)
 }
 
 Result<int> serve_parameters(const ParamServerOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "param-server"));
   const auto settings = server_options(options);
   HOCKET_TRY(settings);
   // Installed before the address is printed, because its reader may send a signal immediately.

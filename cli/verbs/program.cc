@@ -1,6 +1,10 @@
 #include "cli/verbs/program.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string>
+
+#include "cli/verbs/verb.h"
 
 namespace hocket {
 namespace {
@@ -16,6 +20,16 @@ constexpr const char* kExamples =
     "  hocket simulate step.json --sweep order=fifo,static   predict a step without running it\n"
     "`hocket VERB --help` says more.\n";
 
+struct Verb {
+  std::string_view name;  ///< with _ for -
+  void (*add)(CLI::App& program, Action& action);
+  BehindDashes behind_dashes;
+};
+
+#define HOCKET_VERB_ROW(name, behind_dashes) {#name, add_##name, BehindDashes::behind_dashes},
+constexpr Verb kVerbs[] = {HOCKET_VERBS(HOCKET_VERB_ROW)};
+#undef HOCKET_VERB_ROW
+
 /// Says of every --store that its value is a file; a URI is typed as it is.
 void name_stores(CLI::App& app) {
   if (auto* store = app.get_option_no_throw("--store")) store->type_name("FILE");
@@ -30,18 +44,17 @@ std::unique_ptr<CLI::App> make_program(Action& action) {
   program->set_version_flag("--version", "hocket " HOCKET_VERSION);
   program->footer(kExamples);
   program->require_subcommand(1);
-  for (const auto add :
-       {add_tune,     add_work,       add_run,      add_param_server, add_studies,  add_trials,
-        add_best,     add_fetch,      add_with,     add_torch,        add_simulate, add_replay,
-        add_explain,  add_plot,       add_tape,     add_topology,     add_serve,    add_web,
-        add_jobs,     add_configs,    add_watch,    add_push,         add_pin,      add_freeze,
-        add_rollback, add_audit,      add_versions, add_top,          add_profile,  add_profiles,
-        add_traces,   add_stragglers, add_store,    add_doctor,       add_prune,    add_completion,
-        add_manual}) {
-    add(*program, action);
-  }
+  for (const Verb& verb : kVerbs) verb.add(*program, action);
   name_stores(*program);
   return program;
+}
+
+bool takes_command(std::string_view verb) {
+  std::string name(verb);
+  std::ranges::replace(name, '-', '_');
+  return std::ranges::any_of(kVerbs, [&](const Verb& row) {
+    return row.name == name && row.behind_dashes == BehindDashes::command;
+  });
 }
 
 }  // namespace hocket

@@ -9,7 +9,6 @@
 #include "archive/promotions/rollback.h"
 #include "archive/studies/owner.h"
 #include "archive/studies/study_job.h"
-#include "cli/base/command_line.h"
 #include "cli/inputs/access/daemon_access.h"
 #include "cli/inputs/access/key_source.h"
 #include "cli/inputs/config/knob_text.h"
@@ -95,9 +94,8 @@ void print_answer(const nlohmann::json& answer, const std::string& name, bool as
 
 /// Sends `body(client, key)` by PUT to the key's path with `suffix`.
 template <class Body>
-Result<int> change(const PushOptions& options, Context& context, const std::string& verb,
-                   const std::string& suffix, Body&& body) {
-  HOCKET_TRY(no_command(context.command, verb));
+Result<int> change(const PushOptions& options, Context& context, const std::string& suffix,
+                   Body&& body) {
   auto access = daemon_access(options.daemon);
   HOCKET_TRY(access);
   HttpClient client(std::move(*access));
@@ -131,7 +129,6 @@ Result<nlohmann::json> roll_back_in(Store& store, const std::string& key,
 }
 
 Result<int> roll_back_key(const RollbackOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "rollback"));
   const auto target = parse_rollback_target(options.to);
   if (!target) return failure(target.error().in("--to"));
   auto source = open_key_source(options.source, true, context.err);
@@ -177,7 +174,7 @@ void add_push(CLI::App& program, Action& action) {
   verb->footer("Example:\n  hocket push gpt2-6x256 --set partition_bytes=1MiB --note 'as on b7'\n");
   verb->callback([options, &action] {
     action = [options](Context& context) {
-      return change(*options, context, "push", "",
+      return change(*options, context, "",
                     [&](HttpClient& client, const std::string& key) -> Result<nlohmann::json> {
                       const auto config = new_config(client, key, *options);
                       HOCKET_TRY(config);
@@ -198,7 +195,7 @@ void add_pin(CLI::App& program, Action& action) {
   verb->footer("Example:\n  hocket pin gpt2-6x256 --version 12\n");
   verb->callback([options, &action] {
     action = [options](Context& context) {
-      return change(*options, context, "pin", "/pin",
+      return change(*options, context, "/pin",
                     [&](HttpClient&, const std::string&) -> Result<nlohmann::json> {
                       nlohmann::json body = {{"pinned", !options->off}};
                       if (options->version > 0) body["version"] = options->version;
@@ -215,7 +212,7 @@ void add_freeze(CLI::App& program, Action& action) {
   verb->footer("Example:\n  hocket freeze gpt2-6x256\n");
   verb->callback([options, &action] {
     action = [options](Context& context) {
-      return change(*options, context, "freeze", "/freeze",
+      return change(*options, context, "/freeze",
                     [&](HttpClient&, const std::string&) -> Result<nlohmann::json> {
                       return nlohmann::json{{"frozen", !options->off}};
                     });

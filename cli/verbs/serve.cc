@@ -8,7 +8,6 @@
 #include <ostream>
 #include <vector>
 
-#include "cli/base/command_line.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/retention/retention_options.h"
@@ -146,7 +145,6 @@ Result<DaemonOptions> daemon_options(const ServeOptions& options) {
 }
 
 Result<int> serve(const ServeOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "serve"));
   auto assembled = daemon_options(options);
   HOCKET_TRY(assembled);
   const auto store = open_for_writing(options.store);
@@ -186,7 +184,6 @@ struct WebOptions {
 };
 
 Result<int> serve_page(const WebOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "web"));
   const auto store = open_for_reading(options.store);
   HOCKET_TRY(store);
   DaemonOptions daemon{.log = Log({.level = LogLevel::warning}), .is_daemon = false};

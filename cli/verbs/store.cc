@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "cli/base/command_line.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
@@ -29,7 +28,6 @@ nlohmann::json copied_json(const std::vector<CopiedTable>& tables) {
 }
 
 Result<int> copy_whole_store(const StoreCopyOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "store"));
   const auto copied = copy_store(options.from, options.to);
   HOCKET_TRY(copied);
   std::int64_t rows = 0, traces = 0;

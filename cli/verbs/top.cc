@@ -10,7 +10,6 @@
 #include <ostream>
 #include <thread>
 
-#include "cli/base/command_line.h"
 #include "cli/inputs/access/daemon_access.h"
 #include "cli/output/terminal.h"
 #include "cli/output/value_text.h"
@@ -127,7 +126,6 @@ Result<int> follow(Picture& picture, std::int64_t interval_ns, std::int64_t coun
 }
 
 Result<int> top(const TopOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "top"));
   const auto interval_ns = parse_duration(options.interval);
   if (!interval_ns) return failure(interval_ns.error().in("--interval"));
   if (*interval_ns < kLeastIntervalNs || *interval_ns > kMostIntervalNs) {

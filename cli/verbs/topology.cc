@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "cli/base/command_line.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
 #include "core/host/accelerator_probe.h"
@@ -15,7 +14,6 @@ namespace hocket {
 namespace {
 
 Result<int> show_topology(bool json, Context& context) {
-  HOCKET_TRY(no_command(context.command, "topology"));
   auto topology = probe_topology();
   HOCKET_TRY(topology);
   const auto accelerators = probe_accelerators();

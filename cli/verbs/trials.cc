@@ -8,7 +8,6 @@
 #include <ostream>
 #include <span>
 
-#include "cli/base/command_line.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/output_view.h"
@@ -60,7 +59,6 @@ Result<int> show_log(const TrialsOptions& options, Context& context, Store& stor
 }
 
 Result<int> show_trials(const TrialsOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "trials"));
   const auto store = open_for_reading(options.store);
   HOCKET_TRY(store);
   const auto study = (*store)->study(options.study);

@@ -1,7 +1,8 @@
 #pragma once
 
-// Declarations shared by the program's verbs. Each verb is one file with one function, which
-// declares the verb's options and, if the verb was chosen, sets the action to perform. One thread.
+// The verbs of the program, a row each. Each verb is declared by one function, in a source of the
+// verb's name or of its kind: the function declares the verb's options and, if the verb was chosen,
+// sets the action to perform. One thread.
 
 #include "cli/base/context.h"
 
@@ -11,42 +12,52 @@ class App;
 
 namespace hocket {
 
-void add_run(CLI::App& program, Action& action);
-void add_param_server(CLI::App& program, Action& action);
-void add_tune(CLI::App& program, Action& action);
-void add_work(CLI::App& program, Action& action);
-void add_studies(CLI::App& program, Action& action);
-void add_trials(CLI::App& program, Action& action);
-void add_best(CLI::App& program, Action& action);
-void add_fetch(CLI::App& program, Action& action);
-void add_with(CLI::App& program, Action& action);
-void add_torch(CLI::App& program, Action& action);
-void add_simulate(CLI::App& program, Action& action);
-void add_replay(CLI::App& program, Action& action);
-void add_explain(CLI::App& program, Action& action);
-void add_plot(CLI::App& program, Action& action);
-void add_tape(CLI::App& program, Action& action);
-void add_topology(CLI::App& program, Action& action);
-void add_serve(CLI::App& program, Action& action);
-void add_web(CLI::App& program, Action& action);
-void add_jobs(CLI::App& program, Action& action);
-void add_configs(CLI::App& program, Action& action);
-void add_watch(CLI::App& program, Action& action);
-void add_push(CLI::App& program, Action& action);
-void add_pin(CLI::App& program, Action& action);
-void add_freeze(CLI::App& program, Action& action);
-void add_rollback(CLI::App& program, Action& action);
-void add_audit(CLI::App& program, Action& action);
-void add_versions(CLI::App& program, Action& action);
-void add_top(CLI::App& program, Action& action);
-void add_profile(CLI::App& program, Action& action);
-void add_profiles(CLI::App& program, Action& action);
-void add_traces(CLI::App& program, Action& action);
-void add_store(CLI::App& program, Action& action);
-void add_doctor(CLI::App& program, Action& action);
-void add_prune(CLI::App& program, Action& action);
-void add_stragglers(CLI::App& program, Action& action);
-void add_completion(CLI::App& program, Action& action);
-void add_manual(CLI::App& program, Action& action);
+/// Text that a verb may have behind "--".
+enum class BehindDashes { nothing, command };
+
+/// All verbs in the order in which help lists them. A row is the verb's name, with _ for -, and
+/// what it may have behind "--". The function that declares the verb is add_NAME().
+#define HOCKET_VERBS(VERB)    \
+  VERB(tune, command)         \
+  VERB(work, nothing)         \
+  VERB(run, command)          \
+  VERB(param_server, nothing) \
+  VERB(studies, nothing)      \
+  VERB(trials, nothing)       \
+  VERB(best, nothing)         \
+  VERB(fetch, command)        \
+  VERB(with, command)         \
+  VERB(torch, command)        \
+  VERB(simulate, nothing)     \
+  VERB(replay, nothing)       \
+  VERB(explain, nothing)      \
+  VERB(plot, nothing)         \
+  VERB(tape, nothing)         \
+  VERB(topology, nothing)     \
+  VERB(serve, nothing)        \
+  VERB(web, nothing)          \
+  VERB(jobs, nothing)         \
+  VERB(configs, nothing)      \
+  VERB(watch, nothing)        \
+  VERB(push, nothing)         \
+  VERB(pin, nothing)          \
+  VERB(freeze, nothing)       \
+  VERB(rollback, nothing)     \
+  VERB(audit, nothing)        \
+  VERB(versions, nothing)     \
+  VERB(top, nothing)          \
+  VERB(profile, nothing)      \
+  VERB(profiles, nothing)     \
+  VERB(traces, nothing)       \
+  VERB(stragglers, nothing)   \
+  VERB(store, nothing)        \
+  VERB(doctor, nothing)       \
+  VERB(prune, nothing)        \
+  VERB(completion, nothing)   \
+  VERB(manual, nothing)
+
+#define HOCKET_DECLARE_VERB(name, behind_dashes) void add_##name(CLI::App& program, Action& action);
+HOCKET_VERBS(HOCKET_DECLARE_VERB)
+#undef HOCKET_DECLARE_VERB
 
 }  // namespace hocket

@@ -6,7 +6,6 @@
 #include <ostream>
 
 #include "archive/promotions/version_json.h"
-#include "cli/base/command_line.h"
 #include "cli/inputs/access/key_source.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
@@ -79,7 +78,6 @@ void print_versions(const std::vector<nlohmann::json>& versions, std::ostream& o
 }
 
 Result<int> show_versions(const VersionsOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "versions"));
   auto source = open_key_source(options.source, false, context.err);
   HOCKET_TRY(source);
   const auto key = find_key(*source, options.key);

@@ -9,7 +9,6 @@
 #include <ostream>
 #include <thread>
 
-#include "cli/base/command_line.h"
 #include "cli/inputs/access/daemon_access.h"
 #include "cli/output/value_text.h"
 #include "cli/process/interrupt.h"
@@ -91,7 +90,6 @@ Result<int> follow(HttpClient& client, const std::string& key, const WatchOption
 }
 
 Result<int> watch(const WatchOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "watch"));
   auto access = daemon_access(options.daemon);
   HOCKET_TRY(access);
   HttpClient client(std::move(*access));

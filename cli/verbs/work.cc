@@ -11,7 +11,6 @@
 #include "archive/workers/store_trial_source.h"
 #include "archive/workers/waiting.h"
 #include "archive/workers/worker.h"
-#include "cli/base/command_line.h"
 #include "cli/inputs/access/daemon_access.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/output/value_text.h"
@@ -138,7 +137,6 @@ std::string wrong_address(const std::string& text) {
 }
 
 Result<int> work(const WorkOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "work"));
   const auto lease_ns = duration_option(options.lease, "--lease");
   HOCKET_TRY(lease_ns);
   const auto idle_ns = duration_option(options.idle, "--idle");

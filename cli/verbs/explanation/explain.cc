@@ -9,7 +9,6 @@
 
 #include "archive/profiles/export_profile.h"
 #include "archive/studies/explanation/explanation_json.h"
-#include "cli/base/command_line.h"
 #include "cli/inputs/config/config_source.h"
 #include "cli/inputs/step/step_source.h"
 #include "cli/output/value_text.h"
@@ -98,7 +97,6 @@ Result<int> explain_step(const ExplainOptions& options, Context& context) {
 }
 
 Result<int> explain_verb(const ExplainOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "explain"));
   if (names_step(options.source)) return explain_step(options, context);
   if (!options.config.is_empty() || !options.changes.is_empty() || !options.output.empty()) {
     return invalid(

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "archive/studies/explanation/study_plots.h"
-#include "cli/base/command_line.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/explanation/explanation_source.h"
 #include "cli/verbs/verb.h"
@@ -117,7 +116,6 @@ Result<void> write_plots(const std::filesystem::path& folder, const std::vector<
 }
 
 Result<int> plot_verb(const PlotOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "plot"));
   if (options.folder.empty()) {
     return failure(ErrorCode::invalid_argument, "-o: expected the name of a folder");
   }

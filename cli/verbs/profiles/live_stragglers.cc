@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "cli/base/command_line.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
 #include "core/base/text.h"
@@ -84,7 +83,6 @@ void print_live_stragglers(std::ostream& out, const nlohmann::json& document) {
 }  // namespace
 
 Result<int> show_live_stragglers(const LiveStragglersOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "stragglers"));
   auto access = daemon_access(options.daemon);
   HOCKET_TRY(access);
   HttpClient client(std::move(*access));

@@ -12,7 +12,6 @@
 #include <ostream>
 
 #include "archive/studies/owner.h"
-#include "cli/base/command_line.h"
 #include "cli/inputs/access/daemon_access.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/output/value_text.h"
@@ -142,7 +141,6 @@ void print_asked(const Asked& asked, Context& context) {
 }
 
 Result<int> ask(const ProfileOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "profile"));
   const bool by_daemon = asks_daemon(options);
   std::unique_ptr<Store> store;
   std::int64_t before = 0;

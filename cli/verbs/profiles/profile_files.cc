@@ -11,7 +11,6 @@
 #include "archive/profiles/export_profile.h"
 #include "archive/profiles/load_profile.h"
 #include "archive/profiles/prune.h"
-#include "cli/base/command_line.h"
 #include "cli/inputs/access/profile_source.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/output/value_text.h"
@@ -40,7 +39,6 @@ Result<std::string> step_text(const LoadedProfile& profile, std::ostream& err) {
 }
 
 Result<int> export_verb(const ExportOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "profiles"));
   const auto format = parse_export_format(options.format);
   if (!format) return failure(format.error().in("--format"));
   const auto store = open_profiles(options.store, false);
@@ -123,7 +121,6 @@ void add_removal_options(CLI::App& verb, RemovalOptions& options) {
 Result<int> remove_decided(const RemovalOptions& options, Context& context,
                            const std::function<Result<std::vector<PruneDecision>>(
                                Store&, const std::vector<PruneCandidate>&)>& decide) {
-  HOCKET_TRY(no_command(context.command, "profiles"));
   const auto path = store_path(options.store);
   HOCKET_TRY(path);
   const auto store = open_profiles(options.store, !options.dry_run);

@@ -8,7 +8,6 @@
 
 #include "archive/profiles/import/import_profile.h"
 #include "archive/profiles/report/trace_report.h"
-#include "cli/base/command_line.h"
 #include "cli/inputs/access/profile_source.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/output/reading_progress.h"
@@ -78,7 +77,6 @@ Result<int> profile_verb(const ImportOptions& options, ImportRequest request, Re
 }
 
 Result<int> import_verb(const ImportOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "profiles"));
   const SteadyClock clock;
   ReadingLine line(context.err, context.err_columns, clock);
   ImportRequest request = options.request;

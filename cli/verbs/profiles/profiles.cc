@@ -6,7 +6,6 @@
 #include <ostream>
 
 #include "archive/studies/study_job.h"
-#include "cli/base/command_line.h"
 #include "cli/inputs/access/profile_source.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/profiles/profile_verbs.h"
@@ -24,7 +23,6 @@ struct ProfilesOptions {
 };
 
 Result<int> list_profiles(const ProfilesOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "profiles"));
   const auto store = open_profiles(options.store, false);
   HOCKET_TRY(store);
   const auto profiles = summarize_profiles(**store);
@@ -40,7 +38,6 @@ Result<int> list_profiles(const ProfilesOptions& options, Context& context) {
 }
 
 Result<int> show_profile(const ProfilesOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "profiles"));
   const auto store = open_profiles(options.store, false);
   HOCKET_TRY(store);
   const auto row = find_profile(**store, options.profile);
@@ -56,7 +53,6 @@ Result<int> show_profile(const ProfilesOptions& options, Context& context) {
 }
 
 Result<int> show_metrics(const ProfilesOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "profiles"));
   const auto store = open_profiles(options.store, false);
   HOCKET_TRY(store);
   const auto row = find_profile(**store, options.profile);
@@ -72,7 +68,6 @@ Result<int> show_metrics(const ProfilesOptions& options, Context& context) {
 }
 
 Result<int> show_difference(const ProfilesOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "profiles"));
   const auto store = open_profiles(options.store, false);
   HOCKET_TRY(store);
   const auto before = find_profile(**store, options.profile);
@@ -90,7 +85,6 @@ Result<int> show_difference(const ProfilesOptions& options, Context& context) {
 }
 
 Result<int> keep_profile(const ProfilesOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "profiles"));
   const auto store = open_profiles(options.store, true);
   HOCKET_TRY(store);
   const auto row = find_profile(**store, options.profile);

@@ -10,7 +10,6 @@
 
 #include "archive/profiles/load_profile.h"
 #include "archive/profiles/report/straggler_report.h"
-#include "cli/base/command_line.h"
 #include "cli/inputs/access/profile_source.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/profiles/live_stragglers.h"
@@ -53,7 +52,6 @@ Result<StragglerOptions> steps_of(const std::string& text) {
 }
 
 Result<int> show_stragglers(const StragglersOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "stragglers"));
   if (options.profile.empty()) {
     return failure(ErrorCode::invalid_argument,
                    "stragglers: name a PROFILE (`hocket profiles list` shows them), or a running "

@@ -8,7 +8,6 @@
 
 #include "archive/profiles/export_profile.h"
 #include "archive/profiles/load_profile.h"
-#include "cli/base/command_line.h"
 #include "cli/inputs/access/profile_source.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
@@ -162,7 +161,6 @@ Result<int> print_trace(const TracesOptions& options, int columns, Store& store,
 }
 
 Result<int> show_trace(const TracesOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "traces"));
   const auto columns = drawn_columns(options, context.err_columns);
   HOCKET_TRY(columns);
   if (options.profiles.size() > 1 && options.output.empty()) {

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "archive/studies/owner.h"
-#include "cli/base/command_line.h"
 #include "cli/files/own_files.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/output/table.h"
@@ -131,7 +130,6 @@ void add_to(nlohmann::json& document, const Removal& removal) {
 }
 
 Result<int> prune_left_over(const LeftOverOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "prune"));
   const auto policy = retention_policy(options.retention);
   HOCKET_TRY(policy);
   const auto store = store_path(options.store);

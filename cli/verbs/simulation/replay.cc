@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "cli/base/command_line.h"
 #include "cli/inputs/step/step_source.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
@@ -162,7 +161,6 @@ void print_replay(std::ostream& out, const ReplayOptions& options, const Recorde
 }
 
 Result<int> replay_verb(const ReplayOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "replay"));
   auto search_of = search_options(options);
   HOCKET_TRY(search_of);
   const auto table = read_table(options);

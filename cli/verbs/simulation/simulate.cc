@@ -8,7 +8,6 @@
 #include <span>
 
 #include "archive/profiles/export_profile.h"
-#include "cli/base/command_line.h"
 #include "cli/inputs/config/config_source.h"
 #include "cli/inputs/config/knob_text.h"
 #include "cli/inputs/step/measured_job.h"
@@ -337,7 +336,6 @@ Result<void> simulate_offload(const SimulateOptions& options, const Question& qu
 }
 
 Result<int> simulate_verb(const SimulateOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "simulate"));
   const auto question = make_question(options, context.err);
   HOCKET_TRY(question);
   if (!options.step_out.empty()) {

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "cli/base/command_line.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
@@ -166,7 +165,6 @@ class Show {
 };
 
 Result<int> show_tape(const ShowOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "tape"));
   auto tape = open_tape(options.file);
   HOCKET_TRY(tape);
   if (const auto ok = Show(options, *tape, context.out).run(); !ok)
@@ -175,7 +173,6 @@ Result<int> show_tape(const ShowOptions& options, Context& context) {
 }
 
 Result<int> replay_file(const std::string& file, Context& context) {
-  HOCKET_TRY(no_command(context.command, "tape"));
   auto tape = open_tape(file);
   HOCKET_TRY(tape);
   const auto replay = replay_tape(tape->reader);
@@ -292,7 +289,6 @@ class Diff {
 };
 
 Result<int> compare_tapes(const std::string& file_a, const std::string& file_b, Context& context) {
-  HOCKET_TRY(no_command(context.command, "tape"));
   auto a = open_tape(file_a);
   HOCKET_TRY(a);
   auto b = open_tape(file_b);

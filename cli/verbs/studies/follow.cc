@@ -12,7 +12,6 @@
 #include "archive/studies/open_study.h"
 #include "archive/studies/study_job.h"
 #include "archive/studies/told_trial.h"
-#include "cli/base/command_line.h"
 #include "cli/output/progress.h"
 #include "cli/views/result_view.h"
 #include "core/protocol/topology.h"

@@ -10,7 +10,6 @@
 
 #include "archive/studies/owner.h"
 #include "archive/studies/study_result.h"
-#include "cli/base/command_line.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/output/table.h"
 #include "cli/process/interrupt.h"
@@ -88,7 +87,6 @@ nlohmann::json line_json(const StudyLine& line, const HostView& host) {
 }
 
 Result<int> show_studies(const StudiesOptions& options, Context& context) {
-  HOCKET_TRY(no_command(context.command, "studies"));
   const auto store = open_for_reading(options.store);
   HOCKET_TRY(store);
   const auto lines = read_lines(**store);
@@ -114,7 +112,6 @@ Result<int> show_studies(const StudiesOptions& options, Context& context) {
 
 Result<int> follow(const StudiesOptions& options, const std::string& study, Context& context) {
   constexpr int kLookMs = 500;
-  HOCKET_TRY(no_command(context.command, "studies"));
   const auto store = open_for_reading(options.store);
   HOCKET_TRY(store);
   CancelToken interrupted;
@@ -226,7 +223,6 @@ nlohmann::json removals_json(const std::vector<StudyRemoval>& removals, const Ho
 
 Result<int> remove_studies(const StudiesOptions& common, const StudyRemovalOptions& options,
                            Context& context) {
-  HOCKET_TRY(no_command(context.command, "studies"));
   const auto path = store_path(common.store);
   HOCKET_TRY(path);
   const auto store = options.dry_run ? open_for_reading(common.store) : open_existing(common.store);

@@ -51,7 +51,7 @@ class ManualPages : public ::testing::Test {
  protected:
   Action action_;
   const std::unique_ptr<CLI::App> app_ = make_program(action_);
-  const DescribedVerb program_ = describe(*app_);
+  const DescribedVerb program_ = describe(*app_, takes_command);
   const ManualEdition edition_{.version = "1.2.3", .date = "2026-01-02"};
   const TemporaryFolder folder_;
 };
