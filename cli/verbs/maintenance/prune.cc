@@ -14,7 +14,7 @@
 #include "cli/inputs/access/store_access.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
-#include "cli/verbs/retention/retention_options.h"
+#include "cli/verbs/maintenance/retention_options.h"
 #include "cli/verbs/verb.h"
 #include "core/base/text.h"
 #include "daemon/retention/retention.h"

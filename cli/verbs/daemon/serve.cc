@@ -10,7 +10,7 @@
 
 #include "cli/inputs/access/store_access.h"
 #include "cli/output/value_text.h"
-#include "cli/verbs/retention/retention_options.h"
+#include "cli/verbs/maintenance/retention_options.h"
 #include "cli/verbs/verb.h"
 #include "client/link/daemon_access.h"
 #include "client/link/environment.h"

@@ -1,4 +1,4 @@
-#include "cli/verbs/retention/retention_options.h"
+#include "cli/verbs/maintenance/retention_options.h"
 
 #include <CLI/CLI.hpp>
 
