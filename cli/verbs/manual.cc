@@ -14,7 +14,7 @@
 namespace hocket {
 namespace {
 
-Result<int> write_manual(const CLI::App& program, const std::string& folder, Context& context) {
+Result<int> write_manual(const CLI::App& program, const std::string& folder) {
   const std::filesystem::path path(folder);
   std::error_code error;
   std::filesystem::create_directories(path, error);
@@ -36,7 +36,7 @@ void add_manual(CLI::App& program, Action& action) {
   auto* verb = program.add_subcommand("manual", "write the manual pages into a folder")->group("");
   verb->add_option("FOLDER", *folder, "the folder; it is made")->type_name("FOLDER")->required();
   verb->callback([folder, &program, &action] {
-    action = [folder, &program](Context& c) { return write_manual(program, *folder, c); };
+    action = [folder, &program](Context&) { return write_manual(program, *folder); };
   });
 }
 

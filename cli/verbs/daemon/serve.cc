@@ -1,4 +1,4 @@
-// hocket serve: the daemon. hocket web: the page of a store, without a daemon.
+// hocket serve: the daemon.
 
 #include <sys/resource.h>
 
@@ -177,34 +177,6 @@ Result<int> serve(const ServeOptions& options, Context& context) {
   return kDone;
 }
 
-struct WebOptions {
-  std::string store;
-  int port = 0;
-  bool no_token = false;
-};
-
-Result<int> serve_page(const WebOptions& options, Context& context) {
-  const auto store = open_for_reading(options.store);
-  HOCKET_TRY(store);
-  DaemonOptions daemon{.log = Log({.level = LogLevel::warning}), .is_daemon = false};
-  daemon.server.port = static_cast<std::uint16_t>(options.port);
-  std::string token;
-  if (!options.no_token) {
-    auto made = random_token();
-    HOCKET_TRY(made);
-    token = std::move(*made);
-    daemon.tokens = Tokens::of_owner(token);
-  }
-  const SteadyClock clock;
-  const auto page = Daemon::create(std::move(daemon), **store, clock);
-  HOCKET_TRY(page);
-  (*page)->server().stop_on_signals();
-  context.out << page_address("http://127.0.0.1:" + std::to_string((*page)->server().port()), token)
-              << std::endl;
-  (*page)->run();
-  return kDone;
-}
-
 }  // namespace
 
 void add_serve(CLI::App& program, Action& action) {
@@ -256,23 +228,6 @@ void add_serve(CLI::App& program, Action& action) {
       "  hocket serve --keep-studies 90d --keep-audit 365d --keep-profiles 200\n");
   verb->callback(
       [options, &action] { action = [options](Context& c) { return serve(*options, c); }; });
-}
-
-void add_web(CLI::App& program, Action& action) {
-  auto options = std::make_shared<WebOptions>();
-  auto* verb = program.add_subcommand("web", "show what is stored on a web page");
-  verb->add_option("--store", options->store, "the store: a file, or a URI of PostgreSQL");
-  verb->add_option("--port", options->port, "of 127.0.0.1; 0: any that is free")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 65'535));
-  verb->add_flag("--no-token", options->no_token,
-                 "let every user and program of this host read the store");
-  verb->footer(
-      "Prints the address of the page, then serves it until it gets SIGINT or SIGTERM. Nothing in\n"
-      "the store is changed. A daemon (`hocket serve`) serves the same page, with its jobs.\n"
-      "Example:\n  hocket web --store /var/lib/hocket/hocket.db\n");
-  verb->callback(
-      [options, &action] { action = [options](Context& c) { return serve_page(*options, c); }; });
 }
 
 }  // namespace hocket

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -17,19 +16,16 @@
 #include "archive/studies/study_result.h"
 #include "cli/base/command_line.h"
 #include "cli/inputs/access/store_access.h"
-#include "cli/inputs/space/tuned_space.h"
-#include "cli/inputs/step/step_source.h"
 #include "cli/process/own_job.h"
 #include "cli/study/slurm_workers.h"
 #include "cli/study/study_run.h"
+#include "cli/verbs/studies/tune_options.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/front_view.h"
 #include "cli/views/output_view.h"
 #include "cli/views/result_view.h"
 #include "cli/views/version_view.h"
-#include "client/link/environment.h"
 #include "core/base/text.h"
-#include "core/host/rank_environment.h"
 #include "core/host/topology_probe.h"
 #include "store/store_uri.h"
 #include "tuner/slurm/slurm_options.h"
@@ -40,20 +36,6 @@ namespace {
 
 /// Lines of each stream that are shown when the default fails.
 constexpr std::size_t kLastLines = 10;
-
-struct TuneOptions {
-  std::vector<std::string> params, defaults, constraints, limits;
-  std::vector<std::string> objectives = {"auto"};
-  std::string timeout = "10m";
-  std::int64_t trials = 15, confirm = 5, skip = 0, seed = 1;
-  std::string study, workload, store;
-  std::string step, method = "model", transfer;
-  bool maximize = false, default_from_env = false, all_trials = false, full_trials = false,
-       no_transfer = false;
-  std::optional<std::int64_t> workers;
-  std::optional<std::string> slurm;
-  bool resume = false, take_over = false, keep_going = false, json = false;
-};
 
 constexpr const char* kTuneFooter =
     "hocket tune [options] -- COMMAND…\n"
@@ -80,79 +62,6 @@ constexpr const char* kTuneFooter =
     "  hocket tune --slurm '--nodes 4 --time 10:00' --workers 3 -- srun ./train\n"
     "  hocket tune --resume\n";
 
-/// Returns the objectives' texts; --maximize puts max: in front of the only one.
-Result<std::vector<std::string>> directed(const TuneOptions& options) {
-  auto texts = options.objectives;
-  if (!options.maximize) return texts;
-  if (texts.size() > 1)
-    return invalid("--maximize: which of several objectives? write max: in front of it");
-  if (!texts.front().starts_with("max:")) texts.front().insert(0, "max:");
-  return texts;
-}
-
-Result<StudyDefinition> make_definition(const TuneOptions& options,
-                                        const std::vector<std::string>& command) {
-  auto tuned =
-      tuned_space({.params = options.params,
-                   .defaults = options.defaults,
-                   .constraints = options.constraints,
-                   .command = command,
-                   .environment = options.default_from_env ? process_environment : Environment(),
-                   .has_servers = has_servers(command, process_environment(kServersVariable))},
-                  SteadyClock());
-  HOCKET_TRY(tuned);
-  const auto texts = directed(options);
-  HOCKET_TRY(texts);
-  const auto objectives = parse_objectives(*texts);
-  HOCKET_TRY(objectives);
-  const auto time_limit_ns = parse_duration(options.timeout);
-  if (!time_limit_ns) return failure(time_limit_ns.error().in("--timeout"));
-  std::error_code error;
-  const auto directory = std::filesystem::current_path(error);
-  if (error) {
-    return failure(ErrorCode::unavailable,
-                   "the working directory cannot be read: " + error.message());
-  }
-  const auto method = parse_search_method(options.method);
-  if (!method) return failure(method.error().in("--method"));
-  StudyDefinition definition{.space = std::move(tuned->space),
-                             .objective = objectives->front(),
-                             .other_objectives = {objectives->begin() + 1, objectives->end()},
-                             .skip = options.skip,
-                             .method = *method,
-                             .seed = options.seed,
-                             .trials = options.trials,
-                             .confirm_pairs = options.confirm,
-                             .time_limit_ns = *time_limit_ns,
-                             .working_directory = directory.string(),
-                             .default_sources = std::move(tuned->sources),
-                             .stop_early = !options.all_trials,
-                             .end_trials_early = !options.full_trials,
-                             .needs_default = !options.keep_going,
-                             .workers = options.workers,
-                             .slurm = options.slurm.value_or("")};
-  if (!definition.slurm.empty()) definition.workers = options.workers.value_or(1);
-  for (const auto& text : options.limits) {
-    auto limit = parse_limit(text);
-    HOCKET_TRY(limit);
-    definition.limits.push_back(std::move(*limit));
-  }
-  if (!options.step.empty()) {
-    auto step = read_step(options.step);
-    if (!step) return failure(step.error().in("--step"));
-    definition.step = std::move(*step);
-  }
-  if (*method == SearchMethod::model && objectives->size() == 1 && !options.no_transfer) {
-    definition.transfer = options.transfer;
-  } else if (!options.transfer.empty()) {
-    return failure(ErrorCode::invalid_argument,
-                   "--transfer: only the method model with one objective starts from another "
-                   "study");
-  }
-  HOCKET_TRY(validate(definition));
-  return definition;
-}
-
 /// A new study, or the one to resume, checked before anything is written.
 Result<OpenStudy> open_study(const TuneOptions& options, const Context& context,
                              std::unique_ptr<Store>& store) {
@@ -176,7 +85,7 @@ Result<OpenStudy> open_study(const TuneOptions& options, const Context& context,
   }
   auto command = required_command(context.command, "tune");
   HOCKET_TRY(command);
-  auto definition = make_definition(options, *command);
+  auto definition = study_definition(options, *command);
   HOCKET_TRY(definition);
   const auto topology = probe_topology();
   HOCKET_TRY(topology);
@@ -239,6 +148,31 @@ Result<void> show_failed_default(const TuneOptions& options, Context& context, S
   return {};
 }
 
+/// Prints the trials and the result as tables.
+void print_tables(std::ostream& out, const StudyResult& result, const StudyView& view,
+                  const StudyRow& study, const std::vector<TrialRow>& trials) {
+  print_heading(out, view);
+  print_trials(out, trials, view);
+  if (!result.best.value) return;
+  out << '\n';
+  if (result.front.empty()) {
+    print_result(out, result, view);
+  } else {
+    print_front(out, result, view, study.command);
+  }
+}
+
+/// Prints what came of the study's promotion: `fetch` gets it, if that is not empty.
+void print_promotion(std::ostream& out, const std::optional<PromotionRow>& version,
+                     const StudyRow& study, const std::string& fetch) {
+  if (version && version->stage == PromotionStage::held)
+    out << standing_text(*version, study.name) << '\n';
+  if (fetch.empty()) return;
+  out << "fetch it with: " << fetch << '\n';
+  if (!placeholders_of(study.command).empty())
+    out << "run with it: hocket with -- " << shell_text(study.command) << '\n';
+}
+
 Result<void> show(const TuneOptions& options, Context& context, Store& store, std::int64_t study_id,
                   const StudyResult& result) {
   const auto study = store.study(std::to_string(study_id));
@@ -268,21 +202,8 @@ Result<void> show(const TuneOptions& options, Context& context, Store& store, st
     context.out << json_text(document) << '\n';
     return {};
   }
-  print_heading(context.out, *view);
-  print_trials(context.out, *trials, *view);
-  if (!result.best.value) return {};
-  context.out << '\n';
-  if (result.front.empty()) {
-    print_result(context.out, result, *view);
-  } else {
-    print_front(context.out, result, *view, study->command);
-  }
-  if (is_held) context.out << standing_text(**version, study->name) << '\n';
-  if (!fetch.empty()) {
-    context.out << "fetch it with: " << fetch << '\n';
-    if (!placeholders_of(study->command).empty())
-      context.out << "run with it: hocket with -- " << shell_text(study->command) << '\n';
-  }
+  print_tables(context.out, result, *view, *study, *trials);
+  if (result.best.value) print_promotion(context.out, *version, *study, fetch);
   return {};
 }
 
@@ -334,102 +255,6 @@ Result<int> tune(const TuneOptions& options, Context& context) {
   return result->promoted ? kDone : kDefaultStays;
 }
 
-/// Declares the options. Returns those that define a study, which --resume takes from the store.
-std::vector<CLI::Option*> add_options(CLI::App& verb, TuneOptions& options) {
-  auto* transfer =
-      verb.add_option("--transfer", options.transfer,
-                      "the earlier study to start from (default: the nearest, if one is near)");
-  auto* no_transfer =
-      verb.add_flag("--no-transfer", options.no_transfer, "start from no earlier study")
-          ->excludes(transfer);
-  std::vector<CLI::Option*> defining = {
-      verb.add_option("--param", options.params,
-                      "NAME=int:LO..HI[:log], NAME=float:LO..HI[:log], NAME=levels:1,2,4 or "
-                      "NAME=choice:A,B,C, or the NAME of a knob, such as primitive or "
-                      "regions.backward_layer1.bucket_bytes; repeat it (default: those knobs of "
-                      "the scheduler that do not partition steps, and communication for a "
-                      "job with parameter servers)")
-          ->allow_extra_args(false),
-      verb.add_option(
-              "--default", options.defaults,
-              "NAME=VALUE, the default of a parameter (default: what the argument parser of "
-              "a Python script says of the option in front of {NAME}, else assumed: the "
-              "middle of the range)")
-          ->allow_extra_args(false),
-      verb.add_flag("--default-from-env", options.default_from_env,
-                    "take the defaults of parameters from the environment variables of their "
-                    "names, where these are set"),
-      verb.add_option("--require", options.constraints,
-                      "what a setting must satisfy to be tried: A>=B, A*B*4096<=8G, C!=word; "
-                      "repeat it")
-          ->allow_extra_args(false),
-      verb.add_option("--trials", options.trials, "settings to try, the default included")
-          ->capture_default_str(),
-      verb.add_flag("--all-trials", options.all_trials,
-                    "do not stop before, when little is left to gain"),
-      verb.add_flag("--full-trials", options.full_trials,
-                    "do not end a trial before, when it is slower than the best"),
-      verb.add_option("--step", options.step,
-                      "what a profile says of the default's step (hocket simulate), to start from")
-          ->type_name("FILE"),
-      verb.add_option("--confirm", options.confirm,
-                      "pairs of runs, at most, that confirm the winner; it takes 2 or more")
-          ->capture_default_str(),
-      verb.add_option("--timeout", options.timeout, "limit of one trial: 90, 30s, 5m")
-          ->capture_default_str(),
-      verb.add_option("--objective", options.objectives,
-                      "what to minimise: auto (the job's report, else wall), wall, memory, "
-                      "report, regex:PATTERN (RE2's syntax; the number is its first group) or "
-                      "file:PATH; max: in front maximises a regex or a file, NAME= or NAME[UNIT]= "
-                      "names it: max:speed[tokens/s]=regex:PATTERN; up to three times, for the "
-                      "settings that none beats in all of them (then nothing is promoted)")
-          ->allow_extra_args(false)
-          ->capture_default_str(),
-      verb.add_flag("--maximize", options.maximize, "maximise the objective, as max: does"),
-      verb.add_option(
-              "--limit", options.limits,
-              "OBJECTIVE<=NUMBER or OBJECTIVE>=NUMBER, what a trial must stay within or has "
-              "failed: memory<=4G, wall<=60s, loss=regex:PATTERN<=3.5; repeat it")
-          ->allow_extra_args(false),
-      verb.add_option("--skip", options.skip, "matches of a regex to drop as warm-up")
-          ->capture_default_str(),
-      verb.add_option("--method", options.method,
-                      "how to search: model, random, sobol, tpe or grid (a full one, given as many "
-                      "trials)")
-          ->type_name("model|random|sobol|tpe|grid")
-          ->capture_default_str(),
-      transfer,
-      no_transfer,
-      verb.add_option("--seed", options.seed, "seed of the search")->capture_default_str(),
-      verb.add_option(
-          "--workload", options.workload,
-          "a name for what the command runs, when it writes no report (default: the path of "
-          "its script or program)")};
-  verb.add_option("--study", options.study, "name of the study");
-  verb.add_option("--store", options.store,
-                  "the store: a file, or a URI of PostgreSQL (default: $HOCKET_STORE, else "
-                  "$XDG_STATE_HOME/hocket/hocket.db)");
-  auto* resume = verb.add_flag("--resume", options.resume,
-                               "go on with --study, else with the latest unfinished one; in a "
-                               "database of several hosts, the latest of this host");
-  verb.add_flag("--take-over", options.take_over,
-                "with --resume: the study's owner on another host has ended")
-      ->needs(resume);
-  verb.add_option("--workers", options.workers,
-                  "run so many trials at a time on this host, and let `hocket work` run further "
-                  "ones elsewhere; 0: only there; also with --resume")
-      ->check(CLI::Range(std::int64_t{0}, kMostWorkers));
-  verb.add_option("--slurm", options.slurm,
-                  "run the workers as tasks of a job array of Slurm, each in an allocation of its "
-                  "own, with these options of sbatch: '--nodes 4 --time 10:00' (default: one "
-                  "worker); also with --resume, where '' runs them on this host again")
-      ->type_name("OPTIONS");
-  verb.add_flag("--keep-going", options.keep_going,
-                "search on when the default fails, for a setting that works; also with --resume");
-  verb.add_flag("--json", options.json, "print the result as JSON");
-  return defining;
-}
-
 /// Returns an error that names the first option incompatible with --resume.
 Result<void> check_resume(bool resume, const std::vector<CLI::Option*>& defining) {
   for (const auto* option : defining) {
@@ -447,7 +272,7 @@ Result<void> check_resume(bool resume, const std::vector<CLI::Option*>& defining
 void add_tune(CLI::App& program, Action& action) {
   auto options = std::make_shared<TuneOptions>();
   auto* verb = program.add_subcommand("tune", "run a command under many settings, keep the best");
-  const auto defining = add_options(*verb, *options);
+  const auto defining = add_tune_options(*verb, *options);
   verb->footer(kTuneFooter);
   verb->callback([options, defining, &action] {
     const auto allowed = check_resume(options->resume, defining);

@@ -1,0 +1,240 @@
+#include "cli/verbs/studies/tune_options.h"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <utility>
+
+#include "cli/inputs/space/tuned_space.h"
+#include "cli/inputs/step/step_source.h"
+#include "cli/output/value_text.h"
+#include "client/link/environment.h"
+#include "core/base/clock.h"
+#include "core/host/rank_environment.h"
+#include "tuner/search/search.h"
+#include "tuner/trial/limit.h"
+
+namespace hocket {
+namespace {
+
+/// Declares the parameters, and what a setting of them must satisfy.
+void add_space_options(CLI::App& verb, TuneOptions& options, std::vector<CLI::Option*>& defining) {
+  defining.push_back(
+      verb.add_option("--param", options.params,
+                      "NAME=int:LO..HI[:log], NAME=float:LO..HI[:log], NAME=levels:1,2,4 or "
+                      "NAME=choice:A,B,C, or the NAME of a knob, such as primitive or "
+                      "regions.backward_layer1.bucket_bytes; repeat it (default: those knobs of "
+                      "the scheduler that do not partition steps, and communication for a "
+                      "job with parameter servers)")
+          ->allow_extra_args(false));
+  defining.push_back(
+      verb.add_option(
+              "--default", options.defaults,
+              "NAME=VALUE, the default of a parameter (default: what the argument parser of "
+              "a Python script says of the option in front of {NAME}, else assumed: the "
+              "middle of the range)")
+          ->allow_extra_args(false));
+  defining.push_back(
+      verb.add_flag("--default-from-env", options.default_from_env,
+                    "take the defaults of parameters from the environment variables of their "
+                    "names, where these are set"));
+  defining.push_back(
+      verb.add_option("--require", options.constraints,
+                      "what a setting must satisfy to be tried: A>=B, A*B*4096<=8G, C!=word; "
+                      "repeat it")
+          ->allow_extra_args(false));
+}
+
+/// Declares how many trials there are, and for how long each may run.
+void add_trial_options(CLI::App& verb, TuneOptions& options, std::vector<CLI::Option*>& defining) {
+  defining.push_back(
+      verb.add_option("--trials", options.trials, "settings to try, the default included")
+          ->capture_default_str());
+  defining.push_back(verb.add_flag("--all-trials", options.all_trials,
+                                   "do not stop before, when little is left to gain"));
+  defining.push_back(verb.add_flag("--full-trials", options.full_trials,
+                                   "do not end a trial before, when it is slower than the best"));
+  defining.push_back(
+      verb.add_option("--step", options.step,
+                      "what a profile says of the default's step (hocket simulate), to start from")
+          ->type_name("FILE"));
+  defining.push_back(
+      verb.add_option("--confirm", options.confirm,
+                      "pairs of runs, at most, that confirm the winner; it takes 2 or more")
+          ->capture_default_str());
+  defining.push_back(
+      verb.add_option("--timeout", options.timeout, "limit of one trial: 90, 30s, 5m")
+          ->capture_default_str());
+}
+
+/// Declares what is measured of a trial, and the limits within which it must stay.
+void add_objective_options(CLI::App& verb, TuneOptions& options,
+                           std::vector<CLI::Option*>& defining) {
+  defining.push_back(
+      verb.add_option("--objective", options.objectives,
+                      "what to minimise: auto (the job's report, else wall), wall, memory, "
+                      "report, regex:PATTERN (RE2's syntax; the number is its first group) or "
+                      "file:PATH; max: in front maximises a regex or a file, NAME= or NAME[UNIT]= "
+                      "names it: max:speed[tokens/s]=regex:PATTERN; up to three times, for the "
+                      "settings that none beats in all of them (then nothing is promoted)")
+          ->allow_extra_args(false)
+          ->capture_default_str());
+  defining.push_back(
+      verb.add_flag("--maximize", options.maximize, "maximise the objective, as max: does"));
+  defining.push_back(
+      verb.add_option(
+              "--limit", options.limits,
+              "OBJECTIVE<=NUMBER or OBJECTIVE>=NUMBER, what a trial must stay within or has "
+              "failed: memory<=4G, wall<=60s, loss=regex:PATTERN<=3.5; repeat it")
+          ->allow_extra_args(false));
+  defining.push_back(
+      verb.add_option("--skip", options.skip, "matches of a regex to drop as warm-up")
+          ->capture_default_str());
+}
+
+/// Declares how a study is named, resumed and run, which does not change what it searches.
+void add_run_options(CLI::App& verb, TuneOptions& options) {
+  verb.add_option("--study", options.study, "name of the study");
+  verb.add_option("--store", options.store,
+                  "the store: a file, or a URI of PostgreSQL (default: $HOCKET_STORE, else "
+                  "$XDG_STATE_HOME/hocket/hocket.db)");
+  auto* resume = verb.add_flag("--resume", options.resume,
+                               "go on with --study, else with the latest unfinished one; in a "
+                               "database of several hosts, the latest of this host");
+  verb.add_flag("--take-over", options.take_over,
+                "with --resume: the study's owner on another host has ended")
+      ->needs(resume);
+  verb.add_option("--workers", options.workers,
+                  "run so many trials at a time on this host, and let `hocket work` run further "
+                  "ones elsewhere; 0: only there; also with --resume")
+      ->check(CLI::Range(std::int64_t{0}, kMostWorkers));
+  verb.add_option("--slurm", options.slurm,
+                  "run the workers as tasks of a job array of Slurm, each in an allocation of its "
+                  "own, with these options of sbatch: '--nodes 4 --time 10:00' (default: one "
+                  "worker); also with --resume, where '' runs them on this host again")
+      ->type_name("OPTIONS");
+  verb.add_flag("--keep-going", options.keep_going,
+                "search on when the default fails, for a setting that works; also with --resume");
+  verb.add_flag("--json", options.json, "print the result as JSON");
+}
+
+/// Returns the objectives' texts; --maximize puts max: in front of the only one.
+Result<std::vector<std::string>> directed(const TuneOptions& options) {
+  auto texts = options.objectives;
+  if (!options.maximize) return texts;
+  if (texts.size() > 1)
+    return invalid("--maximize: which of several objectives? write max: in front of it");
+  if (!texts.front().starts_with("max:")) texts.front().insert(0, "max:");
+  return texts;
+}
+
+/// Returns the space that is searched, with the defaults of its parameters.
+Result<TunedSpace> space_of(const TuneOptions& options, const std::vector<std::string>& command) {
+  return tuned_space({.params = options.params,
+                      .defaults = options.defaults,
+                      .constraints = options.constraints,
+                      .command = command,
+                      .environment = options.default_from_env ? process_environment : Environment(),
+                      .has_servers = has_servers(command, process_environment(kServersVariable))},
+                     SteadyClock());
+}
+
+Result<std::string> working_directory() {
+  std::error_code error;
+  const auto directory = std::filesystem::current_path(error);
+  if (!error) return directory.string();
+  return failure(ErrorCode::unavailable,
+                 "the working directory cannot be read: " + error.message());
+}
+
+/// Adds the limits, the step to start from and the study to transfer from.
+Result<void> add_knowledge(const TuneOptions& options, StudyDefinition& definition) {
+  for (const auto& text : options.limits) {
+    auto limit = parse_limit(text);
+    HOCKET_TRY(limit);
+    definition.limits.push_back(std::move(*limit));
+  }
+  if (!options.step.empty()) {
+    auto step = read_step(options.step);
+    if (!step) return failure(step.error().in("--step"));
+    definition.step = std::move(*step);
+  }
+  const bool can_transfer =
+      definition.method == SearchMethod::model && definition.other_objectives.empty();
+  if (can_transfer && !options.no_transfer) {
+    definition.transfer = options.transfer;
+  } else if (!options.transfer.empty()) {
+    return failure(ErrorCode::invalid_argument,
+                   "--transfer: only the method model with one objective starts from another "
+                   "study");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<CLI::Option*> add_tune_options(CLI::App& verb, TuneOptions& options) {
+  auto* transfer =
+      verb.add_option("--transfer", options.transfer,
+                      "the earlier study to start from (default: the nearest, if one is near)");
+  auto* no_transfer =
+      verb.add_flag("--no-transfer", options.no_transfer, "start from no earlier study")
+          ->excludes(transfer);
+  std::vector<CLI::Option*> defining;
+  add_space_options(verb, options, defining);
+  add_trial_options(verb, options, defining);
+  add_objective_options(verb, options, defining);
+  defining.push_back(
+      verb.add_option("--method", options.method,
+                      "how to search: model, random, sobol, tpe or grid (a full one, given as many "
+                      "trials)")
+          ->type_name("model|random|sobol|tpe|grid")
+          ->capture_default_str());
+  defining.push_back(transfer);
+  defining.push_back(no_transfer);
+  defining.push_back(
+      verb.add_option("--seed", options.seed, "seed of the search")->capture_default_str());
+  defining.push_back(verb.add_option(
+      "--workload", options.workload,
+      "a name for what the command runs, when it writes no report (default: the path of "
+      "its script or program)"));
+  add_run_options(verb, options);
+  return defining;
+}
+
+Result<StudyDefinition> study_definition(const TuneOptions& options,
+                                         const std::vector<std::string>& command) {
+  auto tuned = space_of(options, command);
+  HOCKET_TRY(tuned);
+  const auto texts = directed(options);
+  HOCKET_TRY(texts);
+  const auto objectives = parse_objectives(*texts);
+  HOCKET_TRY(objectives);
+  const auto time_limit_ns = parse_duration(options.timeout);
+  if (!time_limit_ns) return failure(time_limit_ns.error().in("--timeout"));
+  auto directory = working_directory();
+  HOCKET_TRY(directory);
+  const auto method = parse_search_method(options.method);
+  if (!method) return failure(method.error().in("--method"));
+  StudyDefinition definition{.space = std::move(tuned->space),
+                             .objective = objectives->front(),
+                             .other_objectives = {objectives->begin() + 1, objectives->end()},
+                             .skip = options.skip,
+                             .method = *method,
+                             .seed = options.seed,
+                             .trials = options.trials,
+                             .confirm_pairs = options.confirm,
+                             .time_limit_ns = *time_limit_ns,
+                             .working_directory = std::move(*directory),
+                             .default_sources = std::move(tuned->sources),
+                             .stop_early = !options.all_trials,
+                             .end_trials_early = !options.full_trials,
+                             .needs_default = !options.keep_going,
+                             .workers = options.workers,
+                             .slurm = options.slurm.value_or("")};
+  if (!definition.slurm.empty()) definition.workers = options.workers.value_or(1);
+  HOCKET_TRY(add_knowledge(options, definition));
+  HOCKET_TRY(validate(definition));
+  return definition;
+}
+
+}  // namespace hocket

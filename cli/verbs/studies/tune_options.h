@@ -1,0 +1,42 @@
+#pragma once
+
+// The options of `hocket tune`, and the study that they define. One thread.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "tuner/study/study_definition.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace hocket {
+
+struct TuneOptions {
+  std::vector<std::string> params, defaults, constraints, limits;
+  std::vector<std::string> objectives = {"auto"};
+  std::string timeout = "10m";
+  std::int64_t trials = 15, confirm = 5, skip = 0, seed = 1;
+  std::string study, workload, store;
+  std::string step, method = "model", transfer;
+  bool maximize = false, default_from_env = false, all_trials = false, full_trials = false,
+       no_transfer = false;
+  std::optional<std::int64_t> workers;
+  std::optional<std::string> slurm;
+  bool resume = false, take_over = false, keep_going = false, json = false;
+};
+
+/// Declares the options. Returns those that define a study, which --resume takes from the store.
+std::vector<CLI::Option*> add_tune_options(CLI::App& verb, TuneOptions& options);
+
+/// Returns the study that the options define for `command`, which is checked as a whole. May read
+/// the step's description and the command's script.
+Result<StudyDefinition> study_definition(const TuneOptions& options,
+                                         const std::vector<std::string>& command);
+
+}  // namespace hocket
