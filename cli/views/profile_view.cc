@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "archive/profiles/load_profile.h"
-#include "cli/inputs/access/daemon_access.h"
+#include "cli/inputs/access/daemon_answer.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
 #include "core/base/statistics.h"

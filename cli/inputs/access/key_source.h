@@ -10,6 +10,7 @@
 #include <string>
 
 #include "cli/inputs/access/daemon_access.h"
+#include "cli/inputs/access/key_name.h"
 #include "core/base/result.h"
 #include "store/store.h"
 
@@ -37,7 +38,7 @@ Result<KeySource> open_key_source(const KeySourceChoice& choice, bool for_writin
 /// Returns what a user writes for a workload with the path of a script made the whole one.
 std::string workload_selector(const std::string& given);
 
-/// Returns the key that find_key() (cli/inputs/access/daemon_access.h) selects, in the store as
+/// Returns the key that find_key() (cli/inputs/access/key_name.h) selects, in the store as
 /// well.
 Result<std::string> find_key(KeySource& source, const std::string& given);
 

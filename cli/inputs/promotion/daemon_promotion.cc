@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/inputs/access/daemon_access.h"
+#include "cli/inputs/access/daemon_answer.h"
 #include "core/base/text.h"
 #include "core/host/topology_probe.h"
 

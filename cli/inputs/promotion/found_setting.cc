@@ -8,6 +8,7 @@
 
 #include "archive/promotions/program_promotion.h"
 #include "archive/studies/plain_job.h"
+#include "cli/inputs/access/daemon_answer.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/inputs/promotion/daemon_promotion.h"
 #include "cli/output/value_text.h"

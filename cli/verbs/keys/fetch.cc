@@ -9,6 +9,7 @@
 #include "archive/promotions/promotion_choice.h"
 #include "cli/base/command_line.h"
 #include "cli/inputs/access/daemon_access.h"
+#include "cli/inputs/access/daemon_answer.h"
 #include "cli/inputs/access/key_source.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/inputs/promotion/daemon_promotion.h"

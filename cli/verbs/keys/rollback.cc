@@ -7,6 +7,7 @@
 
 #include "archive/promotions/rollback.h"
 #include "archive/studies/owner.h"
+#include "cli/inputs/access/key_name.h"
 #include "cli/inputs/access/key_source.h"
 #include "cli/verbs/keys/key_change.h"
 #include "cli/verbs/verb.h"

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "archive/promotions/version_json.h"
+#include "cli/inputs/access/daemon_answer.h"
 #include "cli/inputs/access/key_source.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "cli/inputs/access/daemon_access.h"
+#include "cli/inputs/access/key_name.h"
 #include "cli/output/value_text.h"
 #include "cli/process/interrupt.h"
 #include "cli/verbs/verb.h"

@@ -13,6 +13,7 @@
 
 #include "archive/studies/owner.h"
 #include "cli/inputs/access/daemon_access.h"
+#include "cli/inputs/access/daemon_answer.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/output/value_text.h"
 #include "cli/process/interrupt.h"
