@@ -1,149 +1,13 @@
 #include "daemon/api/api.h"
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "daemon/api/handlers/call.h"
-#include "daemon/metrics/metrics.h"
 
 namespace hocket {
 namespace {
 
-constexpr std::string_view kConfigs = "/v1/configs/", kStudies = "/v1/studies/";
-
-Response text_response(std::string text, std::string content_type) {
-  Response response;
-  response.content_type = std::move(content_type);
-  response.body = std::make_shared<const std::string>(std::move(text));
-  return response;
-}
-
-/// Not ready while the store cannot be reached, though the daemon serves what it knows.
-Result<Reply> ready(const Call& call) {
-  const auto count = call.parts.store.change_count();
-  if (!count) return failure(count.error().in("degraded: only what is known here is served"));
-  return json_response({{"status", "ready"}});
-}
-
-Result<Reply> dispatch(const Call& call) {
-  switch (call.route.route->operation) {
-    case Operation::page:
-      return page(call);
-    case Operation::asset:
-    case Operation::nested_asset:
-      return page_asset(call);
-    case Operation::who:
-      return who(call);
-    case Operation::changes:
-      return changes(call);
-    case Operation::knobs:
-      return knobs(call);
-    case Operation::health:
-      return json_response({{"status", "ok"}});
-    case Operation::ready:
-      return ready(call);
-    case Operation::metrics:
-      return text_response(call.parts.metrics(), kMetricsContentType);
-    case Operation::description:
-      return text_response(call.parts.description, "application/json");
-    case Operation::resolve:
-      return resolve(call);
-    case Operation::list_configs:
-      return list_configs(call);
-    case Operation::get_config:
-      return get_config(call);
-    case Operation::push_config:
-      return push_config(call);
-    case Operation::pin_config:
-      return pin_config(call);
-    case Operation::freeze_config:
-      return freeze_config(call);
-    case Operation::roll_back_config:
-      return roll_back_config(call);
-    case Operation::preview_config:
-      return preview_config(call);
-    case Operation::list_versions:
-      return list_versions(call);
-    case Operation::watch:
-      return watch(call);
-    case Operation::list_jobs:
-      return list_jobs(call);
-    case Operation::enter_job:
-      return enter_job(call);
-    case Operation::profile_job:
-      return profile_job(call);
-    case Operation::job_stragglers:
-      return job_stragglers(call);
-    case Operation::report:
-      return report(call);
-    case Operation::put_meeting:
-      return put_meeting(call);
-    case Operation::get_meeting:
-      return get_meeting(call);
-    case Operation::list_studies:
-      return list_studies(call);
-    case Operation::create_study:
-      return create_study(call);
-    case Operation::get_study:
-      return get_study(call);
-    case Operation::list_trials:
-      return list_trials(call);
-    case Operation::ask:
-      return ask(call);
-    case Operation::tell:
-      return tell(call);
-    case Operation::renew:
-      return renew(call);
-    case Operation::claim_trial:
-      return claim_trial(call);
-    case Operation::renew_worker:
-      return renew_worker(call);
-    case Operation::leave_worker:
-      return leave_worker(call);
-    case Operation::finish_trial:
-      return finish_trial(call);
-    case Operation::explain_study:
-      return explain_study(call);
-    case Operation::plot_study:
-      return plot_study(call);
-    case Operation::list_profiles:
-      return list_profiles(call);
-    case Operation::get_profile:
-      return get_profile(call);
-    case Operation::diff_profile:
-      return diff_profile(call);
-    case Operation::get_trace:
-      return get_trace(call);
-    case Operation::get_timeline:
-      return get_timeline(call);
-    case Operation::get_tile:
-      return get_tile(call);
-    case Operation::get_record:
-      return get_record(call);
-    case Operation::get_range:
-      return get_range(call);
-    case Operation::find_record:
-      return find_record(call);
-    case Operation::make_trace_set:
-      return make_trace_set(call);
-    case Operation::put_trace:
-      return put_trace(call);
-    case Operation::get_served_trace:
-      return get_served_trace(call);
-    case Operation::simulate:
-      return simulate_step(call);
-    case Operation::audit:
-      return audit(call);
-  }
-  return failure(ErrorCode::not_found, "no such operation");
-}
-
-/// Says whether a path of a study, below kStudies, is for the workers of `hocket tune`, for whom no
-/// search has to think.
-bool is_for_workers(std::string_view path) {
-  const auto rest = path.find('/', kStudies.size());
-  return rest != path.npos && path.substr(rest).starts_with("/workers/");
-}
+constexpr std::string_view kConfigs = "/v1/configs/";
 
 bool may(const std::optional<Identity>& who, Role needed) {
   return who && who->role >= needed;
@@ -181,6 +45,16 @@ Reason reason_for(const std::optional<Identity>& who, const std::string& authori
                        "HOCKET_TOKEN_FILE")};
 }
 
+Response no_route(const FoundRoute& found) {
+  if (found.allowed.empty()) {
+    return error_response(404, "not_found", "no such path; see /v1/openapi.json");
+  }
+  auto response =
+      error_response(405, "method_not_allowed", "this path has the methods " + found.allowed);
+  response.allow = found.allowed;
+  return response;
+}
+
 }  // namespace
 
 Api::Api(ApiParts parts)
@@ -189,16 +63,22 @@ Api::Api(ApiParts parts)
 std::optional<Reply> Api::answer_at_once(const Request& request) {
   const std::string_view target = request.target;
   if (request.method != "GET") return std::nullopt;
-  if (target == "/" || target.starts_with("/page/")) return handle(request, false);
+  if (target.starts_with(kConfigs)) return known_config(request, target.substr(kConfigs.size()));
+  const auto parsed = parse_request_target(target);
+  if (!parsed) return error_response(parsed.error());
+  const FoundRoute found = find_route(request.method, parsed->segments);
+  if (!found.route) return no_route(found);
+  if (!found.route->at_once) return std::nullopt;
+  const auto who = parts_.tokens.identify(request.authorization);
   // handle() refuses: the audit may have to wait for the disk.
-  const Role needed = target == "/healthz" ? Role::anyone : Role::read;
-  if (!may(parts_.tokens.identify(request.authorization), needed)) return std::nullopt;
-  if (target == "/healthz" || target == "/metrics" || target.starts_with("/v1/watch?")) {
-    return handle(request, false);
-  }
-  if (!target.starts_with(kConfigs)) return std::nullopt;
+  if (!may(who, found.route->role)) return std::nullopt;
+  return call({parts_, request, *parsed, found, *who, false});
+}
+
+std::optional<Reply> Api::known_config(const Request& request, std::string_view key) const {
+  if (!may(parts_.tokens.identify(request.authorization), Role::read)) return std::nullopt;
   // Keys contain no characters that need escaping, so the path matches without decoding.
-  const auto entry = parts_.board.cached(target.substr(kConfigs.size()));
+  const auto entry = parts_.board.cached(key);
   if (!entry) return std::nullopt;
   Response response;
   response.etag = entry->etag;
@@ -211,54 +91,49 @@ std::optional<Reply> Api::answer_at_once(const Request& request) {
 }
 
 Labour Api::labour_of(const Request& request) const {
-  const std::string_view target = request.target;
-  const std::string_view path = target.substr(0, target.find('?'));
-  if (path.starts_with("/v1/profiles") || path == "/v1/simulate" ||
-      path.ends_with("/explanation") || path.ends_with("/stragglers") ||
-      path.find("/plots/") != std::string_view::npos) {
-    return Labour::browse;
-  }
-  return path.starts_with(kStudies) && !is_for_workers(path) ? Labour::search : Labour::brief;
+  const auto target = parse_request_target(request.target);
+  if (!target) return Labour::brief;
+  const FoundRoute found = find_route(request.method, target->segments);
+  return found.route ? found.route->labour : Labour::brief;
 }
 
 Reply Api::handle(const Request& request, bool is_last) {
   const auto target = parse_request_target(request.target);
   if (!target) return error_response(target.error());
-  const FoundRoute route = find_route(request.method, target->segments);
-  if (route.allowed.empty()) {
-    return error_response(404, "not_found", "no such path; see /v1/openapi.json");
-  }
-  if (!route.route) {
-    auto response =
-        error_response(405, "method_not_allowed", "this path has the methods " + route.allowed);
-    response.allow = route.allowed;
-    return response;
-  }
+  const FoundRoute found = find_route(request.method, target->segments);
+  if (!found.route) return no_route(found);
   const auto who = parts_.tokens.identify(request.authorization);
-  if (!may(who, route.route->role)) {
-    const Reason reason = reason_for(who, request.authorization, route.route->role);
-    const auto key = route.parameters.find("key");
-    if (parts_.is_daemon)
-      refusals_.note({.token_name = who ? std::string_view(who->name) : std::string_view(),
-                      .reason = reason.name,
-                      .peer = request.peer,
-                      .method = request.method,
-                      .target = request.target,
-                      .key = key != route.parameters.end() && parse_config_key(key->second)
-                                 ? std::string_view(key->second)
-                                 : std::string_view()});
-    return reason.response;
-  }
-  if (!parts_.is_daemon && route.route->role > Role::read) {
+  if (!may(who, found.route->role)) return refuse(request, found, who);
+  if (!parts_.is_daemon && found.route->role > Role::read) {
     return error_response(403, "forbidden",
                           "`hocket web` shows what is stored and changes nothing; `hocket serve` "
                           "serves jobs");
   }
-  auto reply = dispatch({parts_, request, *target, route, *who, is_last});
+  return call({parts_, request, *target, found, *who, is_last});
+}
+
+Reply Api::refuse(const Request& request, const FoundRoute& found,
+                  const std::optional<Identity>& who) {
+  const Reason reason = reason_for(who, request.authorization, found.route->role);
+  const auto key = found.parameters.find("key");
+  if (parts_.is_daemon)
+    refusals_.note({.token_name = who ? std::string_view(who->name) : std::string_view(),
+                    .reason = reason.name,
+                    .peer = request.peer,
+                    .method = request.method,
+                    .target = request.target,
+                    .key = key != found.parameters.end() && parse_config_key(key->second)
+                               ? std::string_view(key->second)
+                               : std::string_view()});
+  return reason.response;
+}
+
+Reply Api::call(const Call& call) {
+  auto reply = call.route.route->handler(call);
   if (reply) return std::move(*reply);
   if (reply.error().code == ErrorCode::unavailable) {
     parts_.log.write(LogLevel::error, "request failed",
-                     {{"target", request.target}, {"error", reply.error().message}});
+                     {{"target", call.request.target}, {"error", reply.error().message}});
   }
   return error_response(reply.error());
 }

@@ -1,12 +1,14 @@
 #pragma once
 
-// The daemon's HTTP interface: the response of each route (daemon/api/routes.h). Independent
-// of the transport. docs/openapi.json documents it; a test checks that the two agree. Thread-safe
-// as Service requires.
+// The daemon's HTTP interface: finds the route of a request (daemon/api/routes.h), checks the role
+// of its token, and calls the handler. Independent of the transport. Thread-safe as Service
+// requires.
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/base/clock.h"
 #include "daemon/api/browser.h"
@@ -63,6 +65,11 @@ class Api final : public Service {
   void stream_closed(const std::string& subscriber) override;
 
  private:
+  /// Returns the answer to a request for a key's configuration if it is in memory.
+  std::optional<Reply> known_config(const Request& request, std::string_view key) const;
+  Reply refuse(const Request& request, const FoundRoute& found, const std::optional<Identity>& who);
+  Reply call(const Call& call);
+
   ApiParts parts_;
   Refusals refusals_;
 };

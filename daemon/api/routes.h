@@ -1,6 +1,8 @@
 #pragma once
 
-// The table of routes, and the lookup of a request's route. Pure; thread-safe.
+// The routes of the HTTP interface. Each is a row in the file of daemon/api/handlers that has its
+// handler; docs/openapi.json documents it, and a test checks that the two agree. Constant; any
+// thread.
 
 #include <map>
 #include <span>
@@ -8,74 +10,28 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/result.h"
 #include "daemon/api/tokens.h"
+#include "daemon/http/service.h"
 
 namespace hocket {
 
-enum class Operation {
-  page,
-  asset,
-  nested_asset,
-  who,
-  changes,
-  knobs,
-  health,
-  ready,
-  metrics,
-  description,
-  resolve,
-  list_configs,
-  get_config,
-  push_config,
-  pin_config,
-  freeze_config,
-  roll_back_config,
-  preview_config,
-  list_versions,
-  watch,
-  list_jobs,
-  enter_job,
-  profile_job,
-  job_stragglers,
-  report,
-  put_meeting,
-  get_meeting,
-  list_studies,
-  create_study,
-  get_study,
-  list_trials,
-  ask,
-  tell,
-  renew,
-  claim_trial,
-  renew_worker,
-  leave_worker,
-  finish_trial,
-  explain_study,
-  plot_study,
-  list_profiles,
-  get_profile,
-  diff_profile,
-  get_trace,
-  get_timeline,
-  get_tile,
-  get_record,
-  get_range,
-  find_record,
-  make_trace_set,
-  put_trace,
-  get_served_trace,
-  simulate,
-  audit,
-};
+struct Call;  // daemon/api/handlers/call.h
+
+/// For Route::at_once: the handler replies from memory within microseconds, with a Response or an
+/// EventStream, and runs on the server's I/O thread.
+inline constexpr bool kAtOnce = true;
 
 struct Route {
   std::string_view method;
   std::string_view pattern;  ///< "/v1/configs/{key}/pin"
-  Operation operation;
-  Role role;  ///< minimum role required
+  Role role;                 ///< minimum role required
+  Result<Reply> (*handler)(const Call& call);
+  Labour labour = Labour::brief;
+  bool at_once = false;  ///< see kAtOnce; a refusal is still the work of `labour`
 };
 
+/// Returns all routes. No two rows with the same method match the same path.
 std::span<const Route> routes();
 
 struct FoundRoute {

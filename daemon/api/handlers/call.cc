@@ -3,6 +3,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "core/base/check.h"
 #include "core/base/json.h"
 
 namespace hocket {
@@ -27,7 +28,13 @@ Result<std::int64_t> Call::number(std::string_view name, std::int64_t low, std::
 }
 
 Result<ConfigKey> Call::key() const {
-  return parse_config_key(route.parameters.find("key")->second);
+  return parse_config_key(parameter("key"));
+}
+
+const std::string& Call::parameter(std::string_view name) const {
+  const auto found = route.parameters.find(name);
+  HOCKET_CHECK(found != route.parameters.end(), "the route has the parameter");
+  return found->second;
 }
 
 std::string Call::actor() const {

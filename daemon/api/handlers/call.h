@@ -1,15 +1,17 @@
 #pragma once
 
-// Parameters and results common to all handlers. Each call belongs to one thread; the parts are
-// shared.
+// Parameters and results common to all handlers, and where their routes are. Each call belongs to
+// one thread; the parts are shared.
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "daemon/api/api.h"
+#include "daemon/api/routes.h"
 #include "daemon/http/request_target.h"
 
 namespace hocket {
@@ -32,9 +34,7 @@ struct Call {
   /// Returns who asks, for the audit: "ada@10.0.0.3", the token's name and the client's address.
   std::string actor() const;
   /// Returns the value of a parameter that the route has.
-  const std::string& parameter(std::string_view name) const {
-    return route.parameters.find(name)->second;
-  }
+  const std::string& parameter(std::string_view name) const;
   const std::string& study() const { return parameter("study"); }
 };
 
@@ -49,54 +49,18 @@ Response error_response(const Error& error);
 /// Returns whether the field If-None-Match contains `etag`.
 bool has_etag(std::string_view if_none_match, std::string_view etag);
 
-Result<Reply> page(const Call& call);
-Result<Reply> page_asset(const Call& call);
-Result<Reply> who(const Call& call);
-Result<Reply> changes(const Call& call);
-Result<Reply> knobs(const Call& call);
-Result<Reply> resolve(const Call& call);
-Result<Reply> list_configs(const Call& call);
-Result<Reply> get_config(const Call& call);
-Result<Reply> push_config(const Call& call);
-Result<Reply> pin_config(const Call& call);
-Result<Reply> freeze_config(const Call& call);
-Result<Reply> roll_back_config(const Call& call);
-Result<Reply> preview_config(const Call& call);
-Result<Reply> list_versions(const Call& call);
-Result<Reply> watch(const Call& call);
-Result<Reply> list_jobs(const Call& call);
-Result<Reply> enter_job(const Call& call);
-Result<Reply> profile_job(const Call& call);
-Result<Reply> job_stragglers(const Call& call);
-Result<Reply> report(const Call& call);
-Result<Reply> put_meeting(const Call& call);
-Result<Reply> get_meeting(const Call& call);
-Result<Reply> list_studies(const Call& call);
-Result<Reply> create_study(const Call& call);
-Result<Reply> get_study(const Call& call);
-Result<Reply> list_trials(const Call& call);
-Result<Reply> ask(const Call& call);
-Result<Reply> tell(const Call& call);
-Result<Reply> renew(const Call& call);
-Result<Reply> claim_trial(const Call& call);
-Result<Reply> renew_worker(const Call& call);
-Result<Reply> leave_worker(const Call& call);
-Result<Reply> finish_trial(const Call& call);
-Result<Reply> explain_study(const Call& call);
-Result<Reply> plot_study(const Call& call);
-Result<Reply> list_profiles(const Call& call);
-Result<Reply> get_profile(const Call& call);
-Result<Reply> diff_profile(const Call& call);
-Result<Reply> get_trace(const Call& call);
-Result<Reply> get_timeline(const Call& call);
-Result<Reply> get_tile(const Call& call);
-Result<Reply> get_record(const Call& call);
-Result<Reply> get_range(const Call& call);
-Result<Reply> find_record(const Call& call);
-Result<Reply> make_trace_set(const Call& call);
-Result<Reply> put_trace(const Call& call);
-Result<Reply> get_served_trace(const Call& call);
-Result<Reply> simulate_step(const Call& call);
-Result<Reply> audit(const Call& call);
+/// The routes of each subject, in the file that has their handlers.
+std::span<const Route> config_routes();
+std::span<const Route> explanation_routes();
+std::span<const Route> health_routes();
+std::span<const Route> job_routes();
+std::span<const Route> meeting_routes();
+std::span<const Route> page_routes();
+std::span<const Route> preview_routes();
+std::span<const Route> profile_routes();
+std::span<const Route> simulation_routes();
+std::span<const Route> study_routes();
+std::span<const Route> trace_routes();
+std::span<const Route> worker_routes();
 
 }  // namespace hocket

@@ -70,8 +70,6 @@ Result<ConfigBoard::EntryPtr> entry_for_new(const Call& call, const Topology& to
   return known;
 }
 
-}  // namespace
-
 Result<Reply> resolve(const Call& call) {
   const auto body = call.body();
   HOCKET_TRY(body);
@@ -294,6 +292,23 @@ Result<Reply> audit(const Call& call) {
   nlohmann::json entries = nlohmann::json::array();
   for (const AuditRow& row : *rows) entries.push_back(audit_json(row));
   return json_response({{"entries", std::move(entries)}});
+}
+
+}  // namespace
+
+std::span<const Route> config_routes() {
+  static constexpr Route kRoutes[] = {
+      {"POST", "/v1/resolve", Role::report, resolve},
+      {"GET", "/v1/configs", Role::read, list_configs},
+      {"GET", "/v1/configs/{key}", Role::read, get_config},
+      {"PUT", "/v1/configs/{key}", Role::admin, push_config},
+      {"PUT", "/v1/configs/{key}/pin", Role::admin, pin_config},
+      {"PUT", "/v1/configs/{key}/freeze", Role::admin, freeze_config},
+      {"PUT", "/v1/configs/{key}/rollback", Role::admin, roll_back_config},
+      {"GET", "/v1/configs/{key}/versions", Role::read, list_versions},
+      {"GET", "/v1/audit", Role::read, audit},
+  };
+  return kRoutes;
 }
 
 }  // namespace hocket

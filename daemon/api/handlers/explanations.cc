@@ -7,6 +7,7 @@
 #include "daemon/api/handlers/call.h"
 
 namespace hocket {
+namespace {
 
 Result<Reply> explain_study(const Call& call) {
   const auto explained = call.parts.browser.explanation(call.study());
@@ -30,6 +31,16 @@ Result<Reply> plot_study(const Call& call) {
   response.fields.emplace_back("X-Content-Type-Options", "nosniff");
   response.fields.emplace_back("Content-Security-Policy", "default-src 'none'; sandbox");
   return response;
+}
+
+}  // namespace
+
+std::span<const Route> explanation_routes() {
+  static constexpr Route kRoutes[] = {
+      {"GET", "/v1/studies/{study}/explanation", Role::read, explain_study, Labour::browse},
+      {"GET", "/v1/studies/{study}/plots/{plot}", Role::read, plot_study, Labour::browse},
+  };
+  return kRoutes;
 }
 
 }  // namespace hocket

@@ -104,8 +104,6 @@ Result<void> take_requests(Store& store, const ProfileRequestRow& request) {
   }
 }
 
-}  // namespace
-
 Result<Reply> watch(const Call& call) {
   const auto key_text = call.target.find("key");
   if (!key_text) {
@@ -211,7 +209,7 @@ Result<Reply> profile_job(const Call& call) {
   JsonReader reader(*body);
   reader.integer("iterations", iterations, 1, kMaxProfiledIterations);
   HOCKET_TRY(reader.done());
-  const auto job = find_job(call.parts.jobs.list(), call.route.parameters.find("job")->second);
+  const auto job = find_job(call.parts.jobs.list(), call.parameter("job"));
   HOCKET_TRY(job);
   const std::string& id = job->description.id;
   // The row's id is the number of the request; it increases across restarts of the daemon.
@@ -257,6 +255,20 @@ Result<Reply> report(const Call& call) {
   report->counted.clear();  // the registry has it, and live tuning does not use it
   HOCKET_TRY(call.parts.live.reported(std::move(*report)));
   return json_response(nlohmann::json::object());
+}
+
+}  // namespace
+
+std::span<const Route> job_routes() {
+  static constexpr Route kRoutes[] = {
+      {"GET", "/v1/watch", Role::read, watch, Labour::brief, kAtOnce},
+      {"GET", "/v1/jobs", Role::read, list_jobs},
+      {"POST", "/v1/jobs", Role::report, enter_job},
+      {"POST", "/v1/jobs/{job}/profile", Role::admin, profile_job},
+      {"GET", "/v1/jobs/{job}/stragglers", Role::read, job_stragglers, Labour::browse},
+      {"POST", "/v1/reports", Role::report, report},
+  };
+  return kRoutes;
 }
 
 }  // namespace hocket

@@ -7,10 +7,8 @@ namespace hocket {
 namespace {
 
 const std::string& name_in(const Call& call) {
-  return call.route.parameters.find("meeting")->second;
+  return call.parameter("meeting");
 }
-
-}  // namespace
 
 Result<Reply> put_meeting(const Call& call) {
   const auto body = call.body();
@@ -30,6 +28,16 @@ Result<Reply> get_meeting(const Call& call) {
                    "nobody has left a text for the meeting \"" + name_in(call) + "\" yet");
   }
   return json_response({{"text", *text}});
+}
+
+}  // namespace
+
+std::span<const Route> meeting_routes() {
+  static constexpr Route kRoutes[] = {
+      {"PUT", "/v1/meetings/{meeting}", Role::report, put_meeting},
+      {"GET", "/v1/meetings/{meeting}", Role::report, get_meeting},
+  };
+  return kRoutes;
 }
 
 }  // namespace hocket

@@ -42,7 +42,7 @@ Response asset_response(const WebAsset& asset, const Request& request) {
   return response;
 }
 
-nlohmann::json to_json(const Knob& knob) {
+nlohmann::json knob_json(const Knob& knob) {
   nlohmann::json document = {{"name", knob.name}, {"meaning", knob.meaning}};
   if (knob.choices.empty()) {
     document["kind"] = "integer";
@@ -60,8 +60,6 @@ nlohmann::json to_json(const Knob& knob) {
   return document;
 }
 
-}  // namespace
-
 Result<Reply> page(const Call& call) {
   const WebAsset* const asset = find_web_asset("index.html");
   if (asset == nullptr) return failure(ErrorCode::not_found, "this program has no page");
@@ -75,10 +73,10 @@ Result<Reply> page(const Call& call) {
 Result<Reply> page_asset(const Call& call) {
   const auto& names = call.route.parameters;
   const auto folder = names.find("folder");
-  std::string path = folder == names.end() ? "" : folder->second + "/";
-  path += names.find("file")->second;
+  const std::string path =
+      (folder == names.end() ? "" : folder->second + "/") + call.parameter("file");
   const WebAsset* const asset =
-      names.find("version")->second == web_version() ? find_web_asset(path) : nullptr;
+      call.parameter("version") == web_version() ? find_web_asset(path) : nullptr;
   if (asset == nullptr) {
     return failure(ErrorCode::not_found,
                    "this version of the page has no such file; load the page again");
@@ -106,11 +104,25 @@ Result<Reply> knobs(const Call&) {
   const auto defaults = knob_values(ScheduleConfig{});
   nlohmann::json list = nlohmann::json::array();
   for (const Knob& knob : schedule_knobs()) {
-    list.push_back(to_json(knob));
+    list.push_back(knob_json(knob));
     const auto value = defaults.find(std::string(knob.name));
     if (value != defaults.end()) list.back()["default"] = *value;
   }
   return json_response({{"knobs", std::move(list)}});
+}
+
+}  // namespace
+
+std::span<const Route> page_routes() {
+  static constexpr Route kRoutes[] = {
+      {"GET", "/", Role::anyone, page, Labour::brief, kAtOnce},
+      {"GET", "/page/{version}/{file}", Role::anyone, page_asset, Labour::brief, kAtOnce},
+      {"GET", "/page/{version}/{folder}/{file}", Role::anyone, page_asset, Labour::brief, kAtOnce},
+      {"GET", "/v1/whoami", Role::read, who},
+      {"GET", "/v1/changes", Role::read, changes},
+      {"GET", "/v1/knobs", Role::read, knobs},
+  };
+  return kRoutes;
 }
 
 }  // namespace hocket

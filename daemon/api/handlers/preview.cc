@@ -155,8 +155,6 @@ Result<void> say(const Call& call, const ConfigKey& key, const Intent& intent, P
   return {};
 }
 
-}  // namespace
-
 Result<Reply> preview_config(const Call& call) {
   const auto key = call.key();
   HOCKET_TRY(key);
@@ -172,6 +170,15 @@ Result<Reply> preview_config(const Call& call) {
   HOCKET_TRY(say(call, *key, *intent, preview));
   return json_response(
       {{"says", preview.says}, {"before", preview.before}, {"after", preview.after}});
+}
+
+}  // namespace
+
+std::span<const Route> preview_routes() {
+  static constexpr Route kRoutes[] = {
+      {"POST", "/v1/configs/{key}/preview", Role::read, preview_config},
+  };
+  return kRoutes;
 }
 
 }  // namespace hocket

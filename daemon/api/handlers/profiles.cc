@@ -36,8 +36,6 @@ Result<std::int64_t> needed_number(const Call& call, const char* name, std::int6
   return call.number(name, 0, high, 0);
 }
 
-}  // namespace
-
 Result<Reply> list_profiles(const Call& call) {
   const auto summaries = summarize_profiles(call.parts.store);
   HOCKET_TRY(summaries);
@@ -158,6 +156,23 @@ Result<Reply> find_record(const Call& call) {
   const auto found = (*loaded)->timeline.find(search);
   HOCKET_TRY(found);
   return json_response(to_json(*found));
+}
+
+}  // namespace
+
+std::span<const Route> profile_routes() {
+  static constexpr Route kRoutes[] = {
+      {"GET", "/v1/profiles", Role::read, list_profiles, Labour::browse},
+      {"GET", "/v1/profiles/{profile}", Role::read, get_profile, Labour::browse},
+      {"GET", "/v1/profiles/{profile}/diff/{other}", Role::read, diff_profile, Labour::browse},
+      {"GET", "/v1/profiles/{profile}/trace", Role::read, get_trace, Labour::browse},
+      {"GET", "/v1/profiles/{profile}/timeline", Role::read, get_timeline, Labour::browse},
+      {"GET", "/v1/profiles/{profile}/timeline/tile", Role::read, get_tile, Labour::browse},
+      {"GET", "/v1/profiles/{profile}/timeline/record", Role::read, get_record, Labour::browse},
+      {"GET", "/v1/profiles/{profile}/timeline/range", Role::read, get_range, Labour::browse},
+      {"GET", "/v1/profiles/{profile}/timeline/find", Role::read, find_record, Labour::browse},
+  };
+  return kRoutes;
 }
 
 }  // namespace hocket

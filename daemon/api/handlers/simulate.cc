@@ -142,8 +142,6 @@ void add_error_bar(const MeasuredJob& job, const Prediction& prediction, nlohman
   document["error"] = to_json(job.check);
 }
 
-}  // namespace
-
 Result<Reply> simulate_step(const Call& call) {
   const auto body = call.body();
   HOCKET_TRY(body);
@@ -180,6 +178,15 @@ Result<Reply> simulate_step(const Call& call) {
   document["notes"] = notes_of(*subject, prediction, timeline);
   document["timeline"] = to_json(timeline);
   return json_response(document);
+}
+
+}  // namespace
+
+std::span<const Route> simulation_routes() {
+  static constexpr Route kRoutes[] = {
+      {"POST", "/v1/simulate", Role::read, simulate_step, Labour::browse},
+  };
+  return kRoutes;
 }
 
 }  // namespace hocket

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kDefaultLeaseNs = 600'000'000'000;
 
-nlohmann::json to_json(const StudyRow& study) {
+nlohmann::json study_json(const StudyRow& study) {
   return {{"id", study.id},
           {"study", study.name},
           {"state", to_string(study.state)},
@@ -24,7 +24,7 @@ nlohmann::json to_json(const StudyRow& study) {
           {"result", study.result}};
 }
 
-nlohmann::json to_json(const TrialRow& trial) {
+nlohmann::json trial_json(const TrialRow& trial) {
   nlohmann::json document = {{"trial", trial.id},
                              {"number", trial.number},
                              {"phase", to_string(trial.phase)},
@@ -81,13 +81,11 @@ void summarize(TrialOutcome& outcome) {
   if (!outcome.spread) outcome.spread = spread(outcome.samples);
 }
 
-}  // namespace
-
 Result<Reply> list_studies(const Call& call) {
   const auto studies = call.parts.store.studies();
   HOCKET_TRY(studies);
   nlohmann::json list = nlohmann::json::array();
-  for (const StudyRow& study : *studies) list.push_back(to_json(study));
+  for (const StudyRow& study : *studies) list.push_back(study_json(study));
   return json_response({{"studies", std::move(list)}});
 }
 
@@ -123,13 +121,13 @@ Result<Reply> create_study(const Call& call) {
   }
   const auto row = call.parts.store.create_study(study);
   HOCKET_TRY(row);
-  return json_response(to_json(*row), 201);
+  return json_response(study_json(*row), 201);
 }
 
 Result<Reply> get_study(const Call& call) {
   const auto study = call.parts.store.study(call.study());
   HOCKET_TRY(study);
-  auto document = to_json(*study);
+  auto document = study_json(*study);
   // To recommend, a search catches up with its study, which may end leases in the store.
   if (call.parts.is_daemon && study->owner == StudyService::kOwner) {
     const auto recommended = call.parts.studies.recommend(study->name);
@@ -150,7 +148,7 @@ Result<Reply> list_trials(const Call& call) {
   const auto trials = call.parts.store.trials(study->id, TrialDetail::summary);
   HOCKET_TRY(trials);
   nlohmann::json list = nlohmann::json::array();
-  for (const TrialRow& trial : *trials) list.push_back(to_json(trial));
+  for (const TrialRow& trial : *trials) list.push_back(trial_json(trial));
   return json_response({{"study", study->name}, {"trials", std::move(list)}});
 }
 
@@ -166,7 +164,7 @@ Result<Reply> ask(const Call& call) {
   const auto asked = call.parts.studies.ask(call.study(), worker, lease_ns);
   HOCKET_TRY(asked);
   nlohmann::json document = {{"reason", asked->reason}, {"finished", asked->is_finished}};
-  if (asked->trial) document.update(to_json(*asked->trial));
+  if (asked->trial) document.update(trial_json(*asked->trial));
   return json_response(document);
 }
 
@@ -195,6 +193,21 @@ Result<Reply> renew(const Call& call) {
   const auto until_ns = call.parts.studies.renew(call.study(), trial, lease_ns);
   HOCKET_TRY(until_ns);
   return json_response({{"trial", trial}, {"lease_until_ns", *until_ns}});
+}
+
+}  // namespace
+
+std::span<const Route> study_routes() {
+  static constexpr Route kRoutes[] = {
+      {"GET", "/v1/studies", Role::read, list_studies},
+      {"POST", "/v1/studies", Role::report, create_study},
+      {"GET", "/v1/studies/{study}", Role::read, get_study, Labour::search},
+      {"GET", "/v1/studies/{study}/trials", Role::read, list_trials, Labour::search},
+      {"POST", "/v1/studies/{study}/ask", Role::report, ask, Labour::search},
+      {"POST", "/v1/studies/{study}/tell", Role::report, tell, Labour::search},
+      {"POST", "/v1/studies/{study}/renew", Role::report, renew, Labour::search},
+  };
+  return kRoutes;
 }
 
 }  // namespace hocket

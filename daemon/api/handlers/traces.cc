@@ -28,8 +28,6 @@ Result<TraceOffset> trace_offset(const Call& call) {
   return TraceOffset{call.parameter("set"), *rank, *offset};
 }
 
-}  // namespace
-
 Result<Reply> make_trace_set(const Call& call) {
   Response none;
   none.status = 204;
@@ -53,6 +51,17 @@ Result<Reply> get_served_trace(const Call& call) {
   auto piece = call.parts.traces.read(at->set, at->rank, at->offset);
   HOCKET_TRY(piece);
   return bytes_response(std::move(*piece));
+}
+
+}  // namespace
+
+std::span<const Route> trace_routes() {
+  static constexpr Route kRoutes[] = {
+      {"POST", "/v1/traces", Role::report, make_trace_set},
+      {"PUT", "/v1/traces/{set}/{rank}", Role::report, put_trace},
+      {"GET", "/v1/traces/{set}/{rank}", Role::read, get_served_trace},
+  };
+  return kRoutes;
 }
 
 }  // namespace hocket

@@ -23,8 +23,6 @@ Result<WorkerClaim> leased_claim(const Call& call) {
   return claim;
 }
 
-}  // namespace
-
 Result<Reply> claim_trial(const Call& call) {
   const auto claim = leased_claim(call);
   HOCKET_TRY(claim);
@@ -73,6 +71,18 @@ Result<Reply> finish_trial(const Call& call) {
   HOCKET_TRY(call.parts.studies.check_trial(*study, trial.id));
   HOCKET_TRY(source.finish(study->id, trial));
   return json_response({{"trial", trial.id}});
+}
+
+}  // namespace
+
+std::span<const Route> worker_routes() {
+  static constexpr Route kRoutes[] = {
+      {"POST", "/v1/studies/{study}/workers/claim", Role::report, claim_trial},
+      {"POST", "/v1/studies/{study}/workers/renew", Role::report, renew_worker},
+      {"POST", "/v1/studies/{study}/workers/leave", Role::report, leave_worker},
+      {"POST", "/v1/studies/{study}/workers/finish", Role::report, finish_trial},
+  };
+  return kRoutes;
 }
 
 }  // namespace hocket

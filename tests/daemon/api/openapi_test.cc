@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "daemon/api/routes.h"
+#include "daemon/http/request_target.h"
 #include "tests/archive/profiles/profiled_job.h"
 #include "tests/daemon/assembled.h"
 #include "tuner/study/study_definition.h"
@@ -19,63 +21,25 @@ const nlohmann::json& description() {
   return document;
 }
 
-/// Returns the operation's name, such as "get_config".
-std::string name_of(Operation operation) {
-  static const char* const kNames[] = {"page",
-                                       "asset",
-                                       "nested_asset",
-                                       "who",
-                                       "changes",
-                                       "knobs",
-                                       "health",
-                                       "ready",
-                                       "metrics",
-                                       "description",
-                                       "resolve",
-                                       "list_configs",
-                                       "get_config",
-                                       "push_config",
-                                       "pin_config",
-                                       "freeze_config",
-                                       "roll_back_config",
-                                       "preview_config",
-                                       "list_versions",
-                                       "watch",
-                                       "list_jobs",
-                                       "enter_job",
-                                       "profile_job",
-                                       "job_stragglers",
-                                       "report",
-                                       "put_meeting",
-                                       "get_meeting",
-                                       "list_studies",
-                                       "create_study",
-                                       "get_study",
-                                       "list_trials",
-                                       "ask",
-                                       "tell",
-                                       "renew",
-                                       "claim_trial",
-                                       "renew_worker",
-                                       "leave_worker",
-                                       "finish_trial",
-                                       "explain_study",
-                                       "plot_study",
-                                       "list_profiles",
-                                       "get_profile",
-                                       "diff_profile",
-                                       "get_trace",
-                                       "get_timeline",
-                                       "get_tile",
-                                       "get_record",
-                                       "get_range",
-                                       "find_record",
-                                       "make_trace_set",
-                                       "put_trace",
-                                       "get_served_trace",
-                                       "simulate",
-                                       "audit"};
-  return kNames[static_cast<std::size_t>(operation)];
+struct Operation {
+  std::string method, path;  ///< "get", "/v1/configs/{key}"
+};
+
+/// Returns the described operations by their names, such as "get_config".
+const std::map<std::string, Operation>& operations() {
+  static const auto all = [] {
+    std::map<std::string, Operation> found;
+    const std::set<std::string> kMethods = {"get", "put", "post", "delete"};
+    for (const auto& [path, methods] : description()["paths"].items()) {
+      for (const auto& [method, operation] : methods.items()) {
+        if (!kMethods.contains(method)) continue;
+        const bool is_new = found.emplace(operation["operationId"], Operation{method, path}).second;
+        EXPECT_TRUE(is_new) << method << " " << path << " has the name of another operation";
+      }
+    }
+    return found;
+  }();
+  return all;
 }
 
 std::string lower(std::string_view method) {
@@ -142,21 +106,16 @@ void check(const nlohmann::json& value, const nlohmann::json& reference, const s
 
 TEST(OpenApi, DescribesEveryRouteAndNoOther) {
   std::set<std::string> described;
-  const std::set<std::string> kMethods = {"get", "put", "post", "delete"};
-  for (const auto& [path, operations] : description()["paths"].items()) {
-    for (const auto& [method, operation] : operations.items()) {
-      if (kMethods.contains(method)) described.insert(method + " " + path);
-    }
-  }
+  for (const auto& [name, operation] : operations())
+    described.insert(operation.method + " " + operation.path);
   for (const Route& route : routes()) {
     const std::string path(route.pattern), method = lower(route.method);
     SCOPED_TRACE(method + " " + path);
     ASSERT_EQ(described.erase(method + " " + path), 1u);
-    const auto& operations = description()["paths"][path];
-    EXPECT_EQ(operations[method]["operationId"], name_of(route.operation));
-    EXPECT_EQ(operations[method]["x-role"], to_string(route.role));
+    const auto& methods = description()["paths"][path];
+    EXPECT_EQ(methods[method]["x-role"], to_string(route.role));
     std::set<std::string> declared;
-    for (const auto& parameter : operations.value("parameters", nlohmann::json::array())) {
+    for (const auto& parameter : methods.value("parameters", nlohmann::json::array())) {
       if (parameter["in"] == "path") declared.insert(parameter["name"]);
     }
     std::set<std::string> needed;
@@ -172,13 +131,16 @@ TEST(OpenApi, DescribesEveryRouteAndNoOther) {
 /// Sends requests and checks the responses against the description.
 class Described {
  public:
-  nlohmann::json ask(Operation operation, const std::string& target,
+  nlohmann::json ask(const std::string& name, const std::string& target,
                      const nlohmann::json& body = nlohmann::json::object()) {
-    const Route& route = *std::ranges::find(routes(), operation, &Route::operation);
-    seen.insert(name_of(operation));
-    const auto answer = daemon.call(std::string(route.method), target, body.dump());
-    const auto& responses =
-        description()["paths"][std::string(route.pattern)][lower(route.method)]["responses"];
+    const auto& [method, path] = operations().at(name);
+    seen.insert(name);
+    std::string upper = method;
+    for (char& c : upper) c = static_cast<char>(std::toupper(c));
+    const auto found = find_route(upper, must(parse_request_target(target)).segments);
+    EXPECT_EQ(found.route ? found.route->pattern : "none", path) << target;
+    const auto answer = daemon.call(upper, target, body.dump());
+    const auto& responses = description()["paths"][path][method]["responses"];
     const auto status = std::to_string(answer.status);
     if (!responses.contains(status)) {
       ADD_FAILURE() << target << " answers " << status << ": " << *answer.body;
@@ -191,7 +153,7 @@ class Described {
       return {};
     }
     const auto document = nlohmann::json::parse(*answer.body);
-    check(document, content["application/json"]["schema"], name_of(operation));
+    check(document, content["application/json"]["schema"], name);
     return document;
   }
 
@@ -217,45 +179,45 @@ nlohmann::json sample_definition() {
 
 void ask_for_the_page(Described& api) {
   const std::string version(web_version());
-  api.ask(Operation::page, "/");
-  api.ask(Operation::asset, "/page/" + version + "/app.js");
-  api.ask(Operation::nested_asset, "/page/" + version + "/views/jobs.js");
-  api.ask(Operation::who, "/v1/whoami");
-  EXPECT_FALSE(api.ask(Operation::knobs, "/v1/knobs")["knobs"].empty());
+  api.ask("page", "/");
+  api.ask("asset", "/page/" + version + "/app.js");
+  api.ask("nested_asset", "/page/" + version + "/views/jobs.js");
+  api.ask("who", "/v1/whoami");
+  EXPECT_FALSE(api.ask("knobs", "/v1/knobs")["knobs"].empty());
 }
 
 void ask_for_profiles(Described& api) {
   const std::string name = api.profiled.add().name, path = "/v1/profiles/" + name;
-  EXPECT_EQ(api.ask(Operation::list_profiles, "/v1/profiles")["profiles"].size(), 1u);
-  api.ask(Operation::get_profile, path);
-  api.ask(Operation::diff_profile, path + "/diff/" + name);
-  api.ask(Operation::get_trace, path + "/trace");
-  api.ask(Operation::get_timeline, path + "/timeline");
-  api.ask(Operation::get_tile, path + "/timeline/tile?level=0&index=0");
-  const auto found = api.ask(Operation::find_record, path + "/timeline/find?kind=communication");
-  api.ask(Operation::get_record,
+  EXPECT_EQ(api.ask("list_profiles", "/v1/profiles")["profiles"].size(), 1u);
+  api.ask("get_profile", path);
+  api.ask("diff_profile", path + "/diff/" + name);
+  api.ask("get_trace", path + "/trace");
+  api.ask("get_timeline", path + "/timeline");
+  api.ask("get_tile", path + "/timeline/tile?level=0&index=0");
+  const auto found = api.ask("find_record", path + "/timeline/find?kind=communication");
+  api.ask("get_record",
           path + "/timeline/record?lane=" + found["found"]["lane"].dump() + "&record=0");
-  api.ask(Operation::get_range, path + "/timeline/range?begin_ns=0&end_ns=1000000");
-  api.ask(Operation::simulate, "/v1/simulate", {{"profile", name}});
+  api.ask("get_range", path + "/timeline/range?begin_ns=0&end_ns=1000000");
+  api.ask("simulate", "/v1/simulate", {{"profile", name}});
 }
 
 void ask_for_traces(Described& api) {
-  const auto made = api.ask(Operation::make_trace_set, "/v1/traces");
+  const auto made = api.ask("make_trace_set", "/v1/traces");
   const std::string path = "/v1/traces/" + made["set"].get<std::string>() + "/0";
-  EXPECT_GT(api.ask(Operation::put_trace, path)["bytes"], 0);
-  api.ask(Operation::get_served_trace, path);
+  EXPECT_GT(api.ask("put_trace", path)["bytes"], 0);
+  api.ask("get_served_trace", path);
 }
 
 void ask_for_stragglers(Described& api) {
   const std::string path = "/v1/jobs/a/stragglers";
-  EXPECT_EQ(api.ask(Operation::job_stragglers, path)["verdict"], "too_few");
+  EXPECT_EQ(api.ask("job_stragglers", path)["verdict"], "too_few");
   JobReport report{.job = "a"};
   for (std::int64_t step = 0; step < 40; ++step) {
     report.counted.push_back({.step = step, .ranks = {{500, 400, 400, 0}, {200, 700, 700, 0}}});
     report.iteration_ns.push_back(1000);
   }
-  api.ask(Operation::report, "/v1/reports", to_json(report));
-  const auto found = api.ask(Operation::job_stragglers, path);
+  api.ask("report", "/v1/reports", to_json(report));
+  const auto found = api.ask("job_stragglers", path);
   EXPECT_EQ(found["verdict"], "late_ranks");
   EXPECT_EQ(found["ranks"][0]["pattern"], "none");
   EXPECT_EQ(found["ranks"][1]["pattern"], "persistent");
@@ -277,13 +239,13 @@ void ask_as_a_worker(Described& api) {
   must(store.start_trial({.study_id = study.id, .params = {{"x", 20}}, .is_offered = true}));
   const std::string path = "/v1/studies/shared/workers/";
   const nlohmann::json claim = {{"worker", "w"}, {"lease_ns", kSecondNs}};
-  const auto claimed = api.ask(Operation::claim_trial, path + "claim", claim)["claimed"];
+  const auto claimed = api.ask("claim_trial", path + "claim", claim)["claimed"];
   EXPECT_EQ(claimed["params"], (nlohmann::json{{"x", 20}}));
-  api.ask(Operation::renew_worker, path + "renew", claim);
-  api.ask(Operation::finish_trial, path + "finish",
+  api.ask("renew_worker", path + "renew", claim);
+  api.ask("finish_trial", path + "finish",
           {{"trial", claimed["trial"]}, {"worker", "w"}, {"status", "failed"}});
-  EXPECT_FALSE(api.ask(Operation::claim_trial, path + "claim", claim).contains("claimed"));
-  api.ask(Operation::leave_worker, path + "leave", {{"worker", "w"}});
+  EXPECT_FALSE(api.ask("claim_trial", path + "claim", claim).contains("claimed"));
+  api.ask("leave_worker", path + "leave", {{"worker", "w"}});
 }
 
 TEST(OpenApi, AnswersAreAsDescribed) {
@@ -292,67 +254,66 @@ TEST(OpenApi, AnswersAreAsDescribed) {
                               {"workload", to_json(sample_workload())}};
   const std::string key = "/v1/configs/" + sample_key();
   const nlohmann::json config = to_json(ScheduleConfig{});
-  api.ask(Operation::health, "/healthz");
-  api.ask(Operation::ready, "/readyz");
-  api.ask(Operation::metrics, "/metrics");
-  api.ask(Operation::description, "/v1/openapi.json");
-  EXPECT_EQ(api.ask(Operation::resolve, "/v1/resolve", who)["match"], "none");
-  api.ask(Operation::freeze_config, key + "/freeze", {{"frozen", false}});
-  api.ask(Operation::push_config, key, {{"config", config}, {"note", "mine"}});
-  api.ask(Operation::get_config, key);
-  EXPECT_EQ(api.ask(Operation::resolve, "/v1/resolve", who)["match"], "exact");
+  api.ask("health", "/healthz");
+  api.ask("ready", "/readyz");
+  api.ask("metrics", "/metrics");
+  api.ask("description", "/v1/openapi.json");
+  EXPECT_EQ(api.ask("resolve", "/v1/resolve", who)["match"], "none");
+  api.ask("freeze_config", key + "/freeze", {{"frozen", false}});
+  api.ask("push_config", key, {{"config", config}, {"note", "mine"}});
+  api.ask("get_config", key);
+  EXPECT_EQ(api.ask("resolve", "/v1/resolve", who)["match"], "exact");
   auto near = who;
   near["topology"] = to_json(sample_topology(4));
-  EXPECT_EQ(api.ask(Operation::resolve, "/v1/resolve", near)["match"], "nearest");
-  api.ask(Operation::pin_config, key + "/pin", {{"version", 1}});
-  api.ask(Operation::roll_back_config, key + "/rollback");
-  EXPECT_FALSE(api.ask(Operation::list_versions, key + "/versions")["versions"].empty());
-  api.ask(Operation::list_configs, "/v1/configs");
-  api.ask(Operation::enter_job, "/v1/jobs", to_json(sample_job("a")));
-  api.ask(Operation::report, "/v1/reports", to_json(JobReport{.job = "a", .iteration_ns = {1, 2}}));
-  EXPECT_EQ(api.ask(Operation::list_jobs, "/v1/jobs")["jobs"].size(), 1u);
+  EXPECT_EQ(api.ask("resolve", "/v1/resolve", near)["match"], "nearest");
+  api.ask("pin_config", key + "/pin", {{"version", 1}});
+  api.ask("roll_back_config", key + "/rollback");
+  EXPECT_FALSE(api.ask("list_versions", key + "/versions")["versions"].empty());
+  api.ask("list_configs", "/v1/configs");
+  api.ask("enter_job", "/v1/jobs", to_json(sample_job("a")));
+  api.ask("report", "/v1/reports", to_json(JobReport{.job = "a", .iteration_ns = {1, 2}}));
+  EXPECT_EQ(api.ask("list_jobs", "/v1/jobs")["jobs"].size(), 1u);
   const JobActivity activity{.exposed_ns = 1, .lanes = {{TraceKind::compute, 0, 0.5}}};
-  api.ask(Operation::report, "/v1/reports",
+  api.ask("report", "/v1/reports",
           to_json(JobReport{.job = "a",
                             .iteration_ns = {1},
                             .activity = activity,
                             .values = {{"transfer_us", 3.5}},
                             .note = "ring"}));
-  const auto job = api.ask(Operation::list_jobs, "/v1/jobs")["jobs"][0];
+  const auto job = api.ask("list_jobs", "/v1/jobs")["jobs"][0];
   EXPECT_EQ(job["activity"], to_json(activity));
   EXPECT_EQ(job["values"], (nlohmann::json{{"transfer_us", 3.5}}));
   EXPECT_EQ(job["note"], "ring");
-  api.ask(Operation::put_meeting, "/v1/meetings/nccl-1", {{"text", "here"}});
-  EXPECT_EQ(api.ask(Operation::get_meeting, "/v1/meetings/nccl-1")["text"], "here");
-  api.ask(Operation::profile_job, "/v1/jobs/a/profile", {{"iterations", 7}});
+  api.ask("put_meeting", "/v1/meetings/nccl-1", {{"text", "here"}});
+  EXPECT_EQ(api.ask("get_meeting", "/v1/meetings/nccl-1")["text"], "here");
+  api.ask("profile_job", "/v1/jobs/a/profile", {{"iterations", 7}});
   ask_for_stragglers(api);
-  const auto study = api.ask(Operation::create_study, "/v1/studies",
+  const auto study = api.ask("create_study", "/v1/studies",
                              {{"definition", sample_definition()}, {"command", {"train"}}});
   const std::string path = "/v1/studies/" + study["study"].get<std::string>();
-  const auto asked = api.ask(Operation::ask, path + "/ask", {{"worker", "w"}});
-  api.ask(Operation::renew, path + "/renew", {{"trial", asked["trial"]}});
-  api.ask(Operation::tell, path + "/tell",
+  const auto asked = api.ask("ask", path + "/ask", {{"worker", "w"}});
+  api.ask("renew", path + "/renew", {{"trial", asked["trial"]}});
+  api.ask("tell", path + "/tell",
           {{"trial", asked["trial"]},
            {"status", "complete"},
            {"measurements", {{"objective", {1.0, 2.0}}}}});
-  EXPECT_TRUE(api.ask(Operation::get_study, path).contains("recommended"));
-  const auto second = api.ask(Operation::ask, path + "/ask");
-  EXPECT_EQ(api.ask(Operation::list_trials, path + "/trials")["trials"].size(), 2u);
-  api.ask(Operation::list_studies, "/v1/studies");
-  EXPECT_FALSE(api.ask(Operation::audit, "/v1/audit")["entries"].empty());
-  api.ask(Operation::preview_config, key + "/preview", {{"action", "freeze"}});
-  api.ask(Operation::tell, path + "/tell",
+  EXPECT_TRUE(api.ask("get_study", path).contains("recommended"));
+  const auto second = api.ask("ask", path + "/ask");
+  EXPECT_EQ(api.ask("list_trials", path + "/trials")["trials"].size(), 2u);
+  api.ask("list_studies", "/v1/studies");
+  EXPECT_FALSE(api.ask("audit", "/v1/audit")["entries"].empty());
+  api.ask("preview_config", key + "/preview", {{"action", "freeze"}});
+  api.ask("tell", path + "/tell",
           {{"trial", second["trial"]},
            {"status", "complete"},
            {"measurements", {{"objective", {3.0}}}}});
-  EXPECT_FALSE(api.ask(Operation::explain_study, path + "/explanation")["plots"].empty());
-  api.ask(Operation::plot_study, path + "/plots/convergence");
+  EXPECT_FALSE(api.ask("explain_study", path + "/explanation")["plots"].empty());
+  api.ask("plot_study", path + "/plots/convergence");
   ask_as_a_worker(api);
   ask_for_the_page(api);
   ask_for_profiles(api);
   ask_for_traces(api);
-  for (const Route& route : routes()) {
-    const auto name = name_of(route.operation);
+  for (const auto& [name, operation] : operations()) {
     EXPECT_TRUE(name == "watch" || name == "changes" || api.seen.contains(name))
         << name << " was not asked";
   }
