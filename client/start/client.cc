@@ -105,11 +105,6 @@ Result<FetchedConfig> from_message(const std::string& message) {
 
 }  // namespace
 
-std::optional<std::string> process_environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? std::optional<std::string>(value) : std::nullopt;
-}
-
 Result<FetchedConfig> ask_for_config(const Topology& topology, const Workload& workload,
                                      ConfigSource* source, const Environment& environment,
                                      const RunnableValues& can_run, const AcceptConfig& accept) {
