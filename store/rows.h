@@ -224,6 +224,7 @@ struct KeyRow {
   std::string topology_name = {}, workload_name = {};
   KeyState state = {};
   std::optional<std::int64_t> current_id = {};  ///< id of the current promotion
+  bool is_at_default = false;  ///< the current promotion says that there is no configuration
 
   bool operator==(const KeyRow&) const = default;
 };

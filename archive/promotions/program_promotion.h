@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "archive/promotions/promotion_choice.h"
+#include "archive/promotions/stored_promotions.h"
 #include "core/base/result.h"
 
 namespace hocket {

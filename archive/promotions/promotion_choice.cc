@@ -1,144 +1,91 @@
 #include "archive/promotions/promotion_choice.h"
 
 #include <algorithm>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
-#include "archive/promotions/rollback.h"
 #include "core/base/text.h"
 
 namespace hocket {
 namespace {
 
-template <class Row>
-const Row* find_row(const std::vector<Row>& rows, std::int64_t id) {
-  const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.id == id; });
-  return row == rows.end() ? nullptr : &*row;
+using Candidates = std::span<const PromotionCandidate>;
+
+constexpr std::size_t kPromotionNameLimitBytes = 200;
+
+/// Returns text that may come from another host, fit for a message.
+std::string shown(const std::string& text) {
+  return printable(text, kPromotionNameLimitBytes);
 }
 
-bool is_released(const PromotionRow& version) {
-  return version.stage == PromotionStage::released;
-}
-
-bool is_workload(const WorkloadRow& workload, const std::string& selector) {
-  return workload.name == selector || program_of(workload) == selector ||
-         workload.fingerprint.starts_with(selector);
+bool is_workload(const PromotionCandidate& candidate, const std::string& selector) {
+  return candidate.workload == selector || candidate.program == selector ||
+         candidate.key.workload.starts_with(selector);
 }
 
 /// Returns the program where there is one, which tells scripts of one name apart, else the name.
-std::string text_of(const WorkloadRow& workload) {
-  const std::string program = program_of(workload);
-  return program.empty() ? workload.name : program;
+std::string workload_text(const PromotionCandidate& candidate) {
+  return shown(candidate.program.empty() ? candidate.workload : candidate.program);
 }
 
-bool is_older(const Promoted& a, const Promoted& b) {
-  return a.promotion.id < b.promotion.id;
+std::string topology_text(const PromotionCandidate& candidate) {
+  return shown(candidate.topology ? place_text(*candidate.topology) : candidate.place);
 }
 
-bool matches(const Promoted& promoted, const PromotionChoice& choice, const Topology& host) {
-  const Topology& topology = promoted.topology;
-  if (!is_workload(promoted.workload, choice.workload)) return false;
-  if (choice.world_size && *choice.world_size != topology.world_size) return false;
-  if (!choice.link.empty() && topology.link != choice.link &&
-      topology.link != "emulated " + choice.link) {
-    return false;
+/// Lists candidates with the options that choose each of them.
+std::string listed(Candidates candidates, const std::vector<std::size_t>& indices) {
+  std::string list;
+  for (const std::size_t index : indices) {
+    const PromotionCandidate& each = candidates[index];
+    list += (list.empty() ? "" : "; ") + std::string("--workload ") +
+            each.key.workload.substr(0, 8) + " --topology " + each.key.topology.substr(0, 8) +
+            " is " + workload_text(each) + " on " + topology_text(each);
   }
-  if (!choice.topology.empty()) return promoted.topology_fingerprint.starts_with(choice.topology);
-  return same_hardware(topology, host);
+  return list;
 }
 
-Error none_matches(const std::vector<Promoted>& promoted, const PromotionChoice& choice) {
+Error none_fits(Candidates candidates, const PromotionChoice& choice) {
   const std::string wanted =
       "no configuration was promoted for workload " + shell_quoted(choice.workload);
   std::string elsewhere;
   std::set<std::string> names;
-  for (const auto& each : promoted) {
-    names.insert(each.workload.name);
-    if (!is_workload(each.workload, choice.workload)) continue;
+  for (const auto& each : candidates) {
+    names.insert(each.workload);
+    if (!is_workload(each, choice.workload)) continue;
     elsewhere += (elsewhere.empty() ? "" : "; ") + std::string("--topology ") +
-                 each.topology_fingerprint.substr(0, 8) + " is " + place_text(each.topology);
+                 each.key.topology.substr(0, 8) + " is " + topology_text(each);
   }
   if (!elsewhere.empty()) {
     return {ErrorCode::not_found, wanted + " that fits; there are others: " + elsewhere};
   }
   std::string known;
-  for (const auto& name : names) known += (known.empty() ? "" : ", ") + shell_quoted(name);
+  for (const auto& name : names) known += (known.empty() ? "" : ", ") + shell_quoted(shown(name));
   return {ErrorCode::not_found, wanted + (known.empty() ? "; nothing was promoted yet, `hocket "
                                                           "tune` does it"
                                                         : "; there are " + known)};
 }
 
-Error several_match(const std::vector<Promoted>& found) {
-  std::string list;
-  for (const auto& each : found) {
-    list += (list.empty() ? "" : "; ") + std::string("--workload ") +
-            each.workload.fingerprint.substr(0, 8) + " --topology " +
-            each.topology_fingerprint.substr(0, 8) + " is " + text_of(each.workload) + " on " +
-            place_text(each.topology);
-  }
+Error several_fit(Candidates candidates, const std::vector<std::size_t>& fitting) {
   return {ErrorCode::invalid_argument,
-          std::to_string(found.size()) +
+          std::to_string(fitting.size()) +
               " configurations match; choose one with --world-size, --link, --topology or a "
               "fingerprint for --workload: " +
-              list};
+              listed(candidates, fitting)};
+}
+
+Error may_fit(Candidates candidates, const std::vector<std::size_t>& unknown) {
+  return {ErrorCode::unavailable,
+          candidates[unknown.front()].why_unknown +
+              ", or choose one by --workload and --topology alone: " + listed(candidates, unknown)};
+}
+
+/// Returns whether both are of one plain command in one place, tuned over other parameters.
+bool is_same_but_parameters(const PromotionCandidate& a, const PromotionCandidate& b) {
+  return a.key.topology == b.key.topology && a.workload == b.workload && a.program == b.program &&
+         !a.has_tensors && !b.has_tensors;
 }
 
 }  // namespace
-
-Result<std::vector<Promoted>> latest_promotions(Store& store) {
-  const auto topologies = store.topologies();
-  HOCKET_TRY(topologies);
-  const auto workloads = store.workloads("");
-  HOCKET_TRY(workloads);
-  const auto promotions = store.promotions({});
-  HOCKET_TRY(promotions);
-  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<PromotionRow>> by_key;
-  for (const auto& row : *promotions) by_key[{row.topology_id, row.workload_id}].push_back(row);
-
-  std::vector<Promoted> found;
-  for (const auto& [ids, versions] : by_key) {
-    const auto* topology = find_row(*topologies, ids.first);
-    const auto* workload = find_row(*workloads, ids.second);
-    // Another process has promoted it since the lists were read.
-    if (!topology || !workload) continue;
-    const auto description = topology_from_json(topology->document);
-    if (!description) return failure(description.error().in("topology " + topology->name));
-    // The newest versions are last.
-    auto current = std::find_if(versions.rbegin(), versions.rend(), is_released);
-    if (current == versions.rend()) current = versions.rbegin();
-    found.push_back({*current,
-                     {current.base(), versions.end()},
-                     *workload,
-                     topology->fingerprint,
-                     *description});
-  }
-  return found;
-}
-
-Result<std::vector<Promoted>> current_promotions(Store& store) {
-  auto found = latest_promotions(store);
-  if (!found) return found;
-  std::erase_if(*found, [](const auto& each) {
-    return !is_released(each.promotion) || is_default(each.promotion);
-  });
-  return found;
-}
-
-std::string program_of(const WorkloadRow& workload) {
-  const auto program = workload.document.find("program");
-  return program != workload.document.end() && program->is_string() ? program->get<std::string>()
-                                                                    : std::string();
-}
-
-bool is_same_but_parameters(const Promoted& a, const Promoted& b) {
-  const auto has_tensors = [](const Promoted& each) {
-    const auto tensors = each.workload.document.find("tensors");
-    return tensors != each.workload.document.end() && !tensors->empty();
-  };
-  return a.topology_fingerprint == b.topology_fingerprint && a.workload.name == b.workload.name &&
-         program_of(a.workload) == program_of(b.workload) && !has_tensors(a) && !has_tensors(b);
-}
 
 bool same_hardware(const Topology& a, const Topology& b) {
   return a.cpu_model == b.cpu_model && a.sockets == b.sockets && a.numa_nodes == b.numa_nodes &&
@@ -146,48 +93,63 @@ bool same_hardware(const Topology& a, const Topology& b) {
          a.memory_gib == b.memory_gib;
 }
 
-std::vector<Promoted> matching(const std::vector<Promoted>& promoted, const PromotionChoice& choice,
-                               const Topology& host) {
-  std::vector<Promoted> found;
-  std::copy_if(promoted.begin(), promoted.end(), std::back_inserter(found),
-               [&](const Promoted& each) { return matches(each, choice, host); });
-  return found;
+PromotionFit fit_of(const PromotionCandidate& candidate, const PromotionChoice& choice,
+                    const Topology& host) {
+  if (!is_workload(candidate, choice.workload)) return PromotionFit::no;
+  if (!candidate.key.topology.starts_with(choice.topology)) return PromotionFit::no;
+  const bool is_exact = !choice.topology.empty() && !choice.world_size && choice.link.empty();
+  if (is_exact) return PromotionFit::yes;
+  if (!candidate.topology) return PromotionFit::unknown;
+  const Topology& topology = *candidate.topology;
+  if (choice.world_size && *choice.world_size != topology.world_size) return PromotionFit::no;
+  if (!choice.link.empty() && topology.link != choice.link &&
+      topology.link != "emulated " + choice.link) {
+    return PromotionFit::no;
+  }
+  const bool is_here = !choice.topology.empty() || same_hardware(topology, host);
+  return is_here ? PromotionFit::yes : PromotionFit::no;
 }
 
-Result<Promoted> choose(const std::vector<Promoted>& promoted, const PromotionChoice& choice,
-                        const Topology& host) {
-  auto found = matching(promoted, choice, host);
-  if (found.empty()) return failure(none_matches(promoted, choice));
-  const auto newest = std::ranges::max_element(found, is_older);
-  const auto is_variant = [&](const Promoted& each) {
-    return found.size() == 1 || is_same_but_parameters(each, *newest);
+Result<std::size_t> choose(std::span<const PromotionCandidate> candidates,
+                           const PromotionChoice& choice, const Topology& host) {
+  std::vector<std::size_t> fitting, unknown;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const PromotionFit fit = fit_of(candidates[i], choice, host);
+    if (fit == PromotionFit::yes) fitting.push_back(i);
+    if (fit == PromotionFit::unknown) unknown.push_back(i);
+  }
+  if (!unknown.empty()) return failure(may_fit(candidates, unknown));
+  if (fitting.empty()) return failure(none_fits(candidates, choice));
+  const std::size_t newest = *std::ranges::max_element(
+      fitting, {}, [&](std::size_t index) { return candidates[index].version; });
+  const auto is_variant = [&](std::size_t index) {
+    return fitting.size() == 1 || is_same_but_parameters(candidates[index], candidates[newest]);
   };
-  if (!std::ranges::all_of(found, is_variant)) return failure(several_match(found));
-  return std::move(*newest);
+  if (!std::ranges::all_of(fitting, is_variant)) return failure(several_fit(candidates, fitting));
+  return newest;
 }
 
-std::vector<std::string> fetch_arguments(const std::vector<Promoted>& promoted,
-                                         const Promoted& wanted, const Topology& host) {
-  const Topology& topology = wanted.topology;
-  const std::string ranks = std::to_string(topology.world_size);
-  const std::string& name = wanted.workload.name;
-  const std::string program = program_of(wanted.workload);
+std::vector<std::string> fetch_arguments(std::span<const PromotionCandidate> candidates,
+                                         std::size_t wanted, const Topology& host) {
+  const PromotionCandidate& own = candidates[wanted];
+  const int world_size = own.topology->world_size;
+  const std::string ranks = std::to_string(world_size);
   const struct {
     PromotionChoice choice;
     std::vector<std::string> arguments;
   } attempts[] = {
-      {{name, "", {}, ""}, {"--workload", name}},
-      {{name, "", topology.world_size, ""}, {"--workload", name, "--world-size", ranks}},
-      {{name, "", topology.world_size, topology.link},
-       {"--workload", name, "--world-size", ranks, "--link", topology.link}},
-      {{program, "", {}, ""}, {"--workload", program}},
+      {{own.workload, "", {}, ""}, {"--workload", own.workload}},
+      {{own.workload, "", world_size, ""}, {"--workload", own.workload, "--world-size", ranks}},
+      {{own.workload, "", world_size, own.topology->link},
+       {"--workload", own.workload, "--world-size", ranks, "--link", own.topology->link}},
+      {{own.program, "", {}, ""}, {"--workload", own.program}},
   };
   for (const auto& attempt : attempts) {
     if (attempt.choice.workload.empty()) continue;
-    const auto found = choose(promoted, attempt.choice, host);
-    if (found && found->promotion.id == wanted.promotion.id) return attempt.arguments;
+    const auto found = choose(candidates, attempt.choice, host);
+    if (found && *found == wanted) return attempt.arguments;
   }
-  return {"--workload", wanted.workload.fingerprint, "--topology", wanted.topology_fingerprint};
+  return {"--workload", own.key.workload, "--topology", own.key.topology};
 }
 
 }  // namespace hocket

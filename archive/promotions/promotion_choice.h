@@ -1,25 +1,34 @@
 #pragma once
 
-// Chooses among the promoted configurations. Reading them is as thread-safe as the store; the
-// choice is pure.
+// Chooses among promoted configurations, whether a store has them
+// (archive/promotions/stored_promotions.h) or a daemon lists them
+// (archive/promotions/promotion_list.h). Pure functions; thread-safe.
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/protocol/config_key.h"
 #include "core/protocol/topology.h"
-#include "store/store.h"
 
 namespace hocket {
 
-/// The versions of one topology and workload.
-struct Promoted {
-  PromotionRow promotion;           ///< the current version; where none is released, the newest
-  std::vector<PromotionRow> newer;  ///< those after it, which no job gets
-  WorkloadRow workload;
-  std::string topology_fingerprint;
-  Topology topology;
+/// A key and its current version, as far as a choice depends on them.
+struct PromotionCandidate {
+  ConfigKey key = {};
+  std::int64_t version = 0;               ///< number of the current version; 0: none is released
+  std::string workload = {};              ///< name
+  std::string program = {};               ///< Workload::program
+  bool has_tensors = true;                ///< the workload names tensors, so it is no plain command
+  std::string place = {};                 ///< name of the topology, for people
+  std::optional<Topology> topology = {};  ///< absent where it is not known
+  std::string why_unknown = {};           ///< reason for an absent topology, and the remedy
+
+  bool operator==(const PromotionCandidate&) const = default;
 };
 
 /// The words of a user. An empty field matches everything.
@@ -31,32 +40,28 @@ struct PromotionChoice {
   std::string link = {};  ///< as in the topology; "emulated" may be omitted
 };
 
-/// Returns the versions of every pair that has one.
-Result<std::vector<Promoted>> latest_promotions(Store& store);
-
-/// Returns those of latest_promotions() that have a released version which is a configuration.
-Result<std::vector<Promoted>> current_promotions(Store& store);
-
-/// Returns Workload::program of a row.
-std::string program_of(const WorkloadRow& workload);
-
-/// Returns whether both are of one plain command in one place, tuned over other parameters.
-bool is_same_but_parameters(const Promoted& a, const Promoted& b);
-
 /// Says whether both are the same kind of host: processor, cores and memory.
 bool same_hardware(const Topology& a, const Topology& b);
 
-std::vector<Promoted> matching(const std::vector<Promoted>& promoted, const PromotionChoice& choice,
-                               const Topology& host);
+enum class PromotionFit {
+  no,
+  yes,
+  unknown,  ///< it depends on the topology, which is not known
+};
 
-/// Returns the one that matches, and of those that differ in their parameters alone the one
-/// promoted last. not_found lists what there is; other matches than one are an error that lists
-/// them with the options that choose.
-Result<Promoted> choose(const std::vector<Promoted>& promoted, const PromotionChoice& choice,
-                        const Topology& host);
+PromotionFit fit_of(const PromotionCandidate& candidate, const PromotionChoice& choice,
+                    const Topology& host);
 
-/// Returns the fewest arguments of `hocket fetch` that choose `wanted`, which is one of `promoted`.
-std::vector<std::string> fetch_arguments(const std::vector<Promoted>& promoted,
-                                         const Promoted& wanted, const Topology& host);
+/// Returns the index of the one that fits, and of those that differ in their parameters alone the
+/// one promoted last. not_found lists what there is; several that fit are an error that lists them
+/// with the options that choose. unavailable where one may fit whose topology is not known: nothing
+/// is guessed from its name.
+Result<std::size_t> choose(std::span<const PromotionCandidate> candidates,
+                           const PromotionChoice& choice, const Topology& host);
+
+/// Returns the fewest arguments of `hocket fetch` that choose `candidates[wanted]`, whose topology
+/// is known.
+std::vector<std::string> fetch_arguments(std::span<const PromotionCandidate> candidates,
+                                         std::size_t wanted, const Topology& host);
 
 }  // namespace hocket

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "archive/profiles/load_profile.h"
-#include "cli/inputs/access/daemon_answer.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
+#include "core/base/json_members.h"
 #include "core/base/statistics.h"
 #include "core/base/text.h"
 #include "core/step/step_description.h"

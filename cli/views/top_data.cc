@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "cli/inputs/access/daemon_access.h"
-#include "cli/inputs/access/daemon_answer.h"
 #include "cli/inputs/access/key_name.h"
+#include "core/base/json_members.h"
 #include "core/base/text.h"
 
 namespace hocket {

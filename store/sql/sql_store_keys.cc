@@ -26,7 +26,8 @@ Result<KeyRow> read_key(const Rows& row) {
                 .topology_name = row.text(4),
                 .workload_name = row.text(5),
                 .state = {row.integer(6) != 0, row.integer(7) != 0},
-                .current_id = row.optional_integer(8)};
+                .current_id = row.optional_integer(8),
+                .is_at_default = row.integer(9) != 0};
 }
 
 const PromotionRow* pointer_to(const std::optional<PromotionRow>& version) {
@@ -224,14 +225,17 @@ Result<std::vector<KeyRow>> SqlStore::keys() {
     return rows(db_.query("SELECT key.topology_id, key.workload_id, topologies.fingerprint, "
                           "workloads.fingerprint, topologies.name, workloads.name, "
                           "coalesce(pinned, 0), coalesce(frozen, 0), "
-                          "(SELECT max(id) FROM promotions WHERE topology_id = key.topology_id "
-                          "AND workload_id = key.workload_id AND stage = 'released') "
+                          "version.id, CASE WHEN version.config = ?1 THEN 1 ELSE 0 END "
                           "FROM (SELECT topology_id, workload_id FROM promotions UNION "
                           "SELECT topology_id, workload_id FROM key_states) AS key "
                           "JOIN topologies ON topologies.id = key.topology_id "
                           "JOIN workloads ON workloads.id = key.workload_id "
+                          "LEFT JOIN promotions AS version ON version.id = (SELECT max(id) "
+                          "FROM promotions WHERE topology_id = key.topology_id "
+                          "AND workload_id = key.workload_id AND stage = 'released') "
                           "LEFT JOIN key_states ON key_states.topology_id = key.topology_id "
-                          "AND key_states.workload_id = key.workload_id ORDER BY 1, 2"),
+                          "AND key_states.workload_id = key.workload_id ORDER BY 1, 2",
+                          std::string_view("{}")),
                 read_key);
   });
 }

@@ -216,6 +216,11 @@ TEST_F(StoreKeys, ListsEveryKeyThatHasAVersionOrAState) {
   second.state = {.frozen = true};
   second.current_id.reset();
   EXPECT_THAT(must(store_->keys()), ElementsAre(first, second));
+  NewPromotion none = pushed();
+  none.config = nlohmann::json::object();
+  first.current_id = must(store_->promote(none)).id;
+  first.is_at_default = true;
+  EXPECT_THAT(must(store_->keys()), ElementsAre(first, second));
   EXPECT_EQ(must(store_->key_state(key_.topology, second.key.workload)), second.state);
   EXPECT_EQ(must(store_->key_state(key_.topology, key_.workload)), KeyState());
   for (const KeyState& state : {KeyState{true, false}, {true, true}, {false, false}}) {

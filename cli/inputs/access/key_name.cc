@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/inputs/access/daemon_access.h"
-#include "cli/inputs/access/daemon_answer.h"
+#include "core/base/json_members.h"
 #include "core/base/text.h"
 #include "core/protocol/config_key.h"
 

@@ -7,7 +7,7 @@
 #include <ostream>
 #include <utility>
 
-#include "archive/promotions/promotion_choice.h"
+#include "archive/promotions/stored_promotions.h"
 #include "cli/inputs/access/store_access.h"
 #include "client/link/environment.h"
 #include "core/protocol/config_key.h"

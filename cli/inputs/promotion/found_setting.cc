@@ -8,11 +8,11 @@
 
 #include "archive/promotions/program_promotion.h"
 #include "archive/studies/plain_job.h"
-#include "cli/inputs/access/daemon_answer.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/inputs/promotion/daemon_promotion.h"
 #include "cli/output/value_text.h"
 #include "cli/views/version_view.h"
+#include "core/base/json_members.h"
 #include "core/base/nearest_name.h"
 #include "core/base/text.h"
 #include "core/host/topology_probe.h"
@@ -53,13 +53,14 @@ Error why_none(Store& store, const PromotionChoice& choice, const Topology& host
                const Error& none) {
   const auto all = latest_promotions(store);
   if (!all) return all.error();
-  const auto other = choose(*all, choice, host);
-  if (!other) return none;
-  const auto study = study_name(store, other->promotion);
+  const auto chosen = choose(candidates_of(*all), choice, host);
+  if (!chosen) return none;
+  const Promoted& other = (*all)[*chosen];
+  const auto study = study_name(store, other.promotion);
   if (!study) return study.error();
-  return {ErrorCode::not_found, "no version is released for " + other->workload.name + " on " +
-                                    place_text(other->topology) + ": " +
-                                    standing_text(other->promotion, *study)};
+  return {ErrorCode::not_found, "no version is released for " + other.workload.name + " on " +
+                                    place_text(other.topology) + ": " +
+                                    standing_text(other.promotion, *study)};
 }
 
 Result<Promoted> promotion_of_command(Store& store, const SettingSource& source,
@@ -74,7 +75,7 @@ Result<Promoted> promotion_of_command(Store& store, const SettingSource& source,
   PromotionChoice place = source.choice;
   for (Promoted& each : *found) {
     place.workload = each.workload.fingerprint;
-    if (!matching({each}, place, *host).empty()) return std::move(each);
+    if (fit_of(candidate_of(each), place, *host) == PromotionFit::yes) return std::move(each);
   }
   return failure(nothing_for(store, program_of(command.words, command.folder)));
 }
@@ -94,13 +95,13 @@ std::string origin_text(const Promoted& promoted, const std::string& study) {
 }
 
 Result<Promoted> released_promotion(Store& store, const PromotionChoice& choice) {
-  const auto current = current_promotions(store);
+  auto current = current_promotions(store);
   HOCKET_TRY(current);
   const auto host = probe_topology();
   HOCKET_TRY(host);
-  auto chosen = choose(*current, choice, *host);
+  const auto chosen = choose(candidates_of(*current), choice, *host);
   if (!chosen) return failure(why_none(store, choice, *host, chosen.error()));
-  return chosen;
+  return std::move((*current)[*chosen]);
 }
 
 Result<FoundSetting> found_setting(Store& store, const Promoted& promoted) {
@@ -136,11 +137,11 @@ Result<FoundSetting> found_setting(const DaemonChoice& daemon, const PromotionCh
   }
   auto read = promoted_setting(*setting, nullptr);
   HOCKET_TRY(read);
-  return FoundSetting{std::move(*read),
-                      {},
-                      printable(text_member(answer, "origin") + ", for " + chosen.workload +
-                                    " on " + chosen.topology,
-                                kOriginLimitBytes)};
+  return FoundSetting{
+      std::move(*read),
+      {},
+      printable(text_member(answer, "origin") + ", for " + chosen.workload + " on " + chosen.place,
+                kOriginLimitBytes)};
 }
 
 Result<StartedCommand> started_here(std::vector<std::string> words) {

@@ -8,6 +8,7 @@
 
 #include "archive/promotions/promoted_setting.h"
 #include "archive/promotions/promotion_choice.h"
+#include "archive/promotions/stored_promotions.h"
 #include "cli/inputs/access/daemon_access.h"
 #include "core/base/result.h"
 

@@ -7,11 +7,11 @@
 #include <ostream>
 
 #include "cli/inputs/access/daemon_access.h"
-#include "cli/inputs/access/daemon_answer.h"
 #include "cli/inputs/access/key_name.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
+#include "core/base/json_members.h"
 #include "core/base/text.h"
 
 namespace hocket {

@@ -7,9 +7,9 @@
 #include <ostream>
 
 #include "archive/promotions/promotion_choice.h"
+#include "archive/promotions/stored_promotions.h"
 #include "cli/base/command_line.h"
 #include "cli/inputs/access/daemon_access.h"
-#include "cli/inputs/access/daemon_answer.h"
 #include "cli/inputs/access/key_source.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/inputs/promotion/daemon_promotion.h"
@@ -17,6 +17,7 @@
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/version_view.h"
+#include "core/base/json_members.h"
 #include "core/base/json_reader.h"
 #include "core/base/text.h"
 #include "store/origin.h"
@@ -78,7 +79,7 @@ Result<Found> find(Store& store, const PromotionChoice& choice) {
   return Found{*chosen, *study};
 }
 
-nlohmann::json asked_json(const DaemonPromotion& promotion, const nlohmann::json& config,
+nlohmann::json asked_json(const PromotionCandidate& promotion, const nlohmann::json& config,
                           const nlohmann::json& answer) {
   return {{"config", config},
           {"version", integer_member(answer, "version")},
@@ -87,12 +88,12 @@ nlohmann::json asked_json(const DaemonPromotion& promotion, const nlohmann::json
           {"pinned", flag_member(answer, "pinned")},
           {"frozen", flag_member(answer, "frozen")},
           {"workload", {{"name", promotion.workload}, {"fingerprint", promotion.key.workload}}},
-          {"topology", {{"name", promotion.topology}, {"fingerprint", promotion.key.topology}}}};
+          {"topology", {{"name", promotion.place}, {"fingerprint", promotion.key.topology}}}};
 }
 
 /// Returns the configuration in a daemon's answer; not_found if the key has none.
 Result<nlohmann::json> promoted_config(const nlohmann::json& answer,
-                                       const DaemonPromotion& promotion) {
+                                       const PromotionCandidate& promotion) {
   const auto setting = answer.find("setting");
   if (setting != answer.end() && setting->is_object() && setting->empty()) {
     return failure(
@@ -122,7 +123,7 @@ Result<int> fetch_from_daemon(const FetchOptions& options, Context& context) {
   }
   context.out << json_text(config) << '\n' << std::flush;
   const std::string origin =
-      text_member(answer, "origin") + ", for " + chosen.workload + " on " + chosen.topology;
+      text_member(answer, "origin") + ", for " + chosen.workload + " on " + chosen.place;
   context.err << printable(origin, kFetchOriginLimitBytes) << std::endl;
   return kDone;
 }

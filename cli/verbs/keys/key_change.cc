@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "cli/inputs/access/daemon_answer.h"
 #include "cli/inputs/access/key_name.h"
 #include "cli/output/value_text.h"
+#include "core/base/json_members.h"
 #include "core/base/text.h"
 
 namespace hocket {

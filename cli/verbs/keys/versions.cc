@@ -6,12 +6,12 @@
 #include <ostream>
 
 #include "archive/promotions/version_json.h"
-#include "cli/inputs/access/daemon_answer.h"
 #include "cli/inputs/access/key_source.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/setting_change.h"
+#include "core/base/json_members.h"
 #include "core/base/text.h"
 #include "core/protocol/config_key.h"
 

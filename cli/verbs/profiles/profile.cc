@@ -13,11 +13,11 @@
 
 #include "archive/studies/owner.h"
 #include "cli/inputs/access/daemon_access.h"
-#include "cli/inputs/access/daemon_answer.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/output/value_text.h"
 #include "cli/process/interrupt.h"
 #include "cli/verbs/verb.h"
+#include "core/base/json_members.h"
 #include "core/base/text.h"
 #include "core/protocol/job_message.h"
 #include "tuner/trial/cancel.h"

@@ -9,6 +9,7 @@
 
 #include "archive/promotions/promoted_setting.h"
 #include "archive/promotions/promotion_choice.h"
+#include "archive/promotions/stored_promotions.h"
 #include "archive/studies/donor_source.h"
 #include "archive/studies/open_study.h"
 #include "archive/studies/plain_job.h"
@@ -116,9 +117,11 @@ Result<std::string> fetch_line(Store& store, const StudyRow& study, const TuneOp
   HOCKET_TRY(host);
   const auto promotions = current_promotions(store);
   HOCKET_TRY(promotions);
-  for (const auto& promoted : *promotions) {
-    if (promoted.promotion.study_id != study.id) continue;
-    return "hocket fetch " + shell_text(fetch_arguments(*promotions, promoted, *host)) +
+  const auto own = std::ranges::find_if(
+      *promotions, [&](const Promoted& each) { return each.promotion.study_id == study.id; });
+  if (own != promotions->end()) {
+    const auto index = static_cast<std::size_t>(own - promotions->begin());
+    return "hocket fetch " + shell_text(fetch_arguments(candidates_of(*promotions), index, *host)) +
            store_argument(options);
   }
   return failure(ErrorCode::not_found, "the promotion of study " + study.name +

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "archive/promotions/neighbour.h"
-#include "archive/promotions/promotion_choice.h"
+#include "archive/promotions/promotion_list.h"
 #include "archive/promotions/rollback.h"
 #include "archive/promotions/version_json.h"
 #include "core/base/json_reader.h"
@@ -113,18 +113,16 @@ Result<Reply> list_configs(const Call& call) {
   HOCKET_TRY(keys);
   const auto workloads = call.parts.store.workloads("");
   HOCKET_TRY(workloads);
+  const auto topologies = call.parts.store.topologies();
+  HOCKET_TRY(topologies);
   const auto set_aside = call.parts.live.set_aside();
   nlohmann::json list = nlohmann::json::array();
   for (const KeyRow& row : *keys) {
-    nlohmann::json item = {{"key", to_string(row.key)},
-                           {"topology", row.topology_name},
-                           {"workload", row.workload_name},
-                           {"pinned", row.state.pinned},
-                           {"frozen", row.state.frozen}};
-    if (row.current_id) item["version"] = *row.current_id;
     const auto workload = std::ranges::find(*workloads, row.workload_id, &WorkloadRow::id);
-    if (workload != workloads->end() && !program_of(*workload).empty())
-      item["program"] = program_of(*workload);
+    const auto topology = std::ranges::find(*topologies, row.topology_id, &TopologyRow::id);
+    // Another process has removed it since the keys were read.
+    if (workload == workloads->end() || topology == topologies->end()) continue;
+    nlohmann::json item = to_json(row, *topology, *workload);
     const auto stopped = set_aside.find(to_string(row.key));
     if (stopped != set_aside.end()) item["tuning_stopped"] = stopped->second;
     list.push_back(std::move(item));

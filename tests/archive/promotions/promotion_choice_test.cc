@@ -6,11 +6,14 @@
 #include <random>
 
 #include "archive/promotions/rollback.h"
+#include "archive/promotions/stored_promotions.h"
 #include "store/open.h"
+#include "tests/store/fixtures.h"
 
 namespace hocket {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 Topology host() {
@@ -51,12 +54,13 @@ class PromotionChoiceTest : public ::testing::Test {
 
   /// Returns the id of the selected promotion, 0 if there is none.
   int chosen(const PromotionChoice& choice) {
-    const auto found = choose(promoted(), choice, host());
-    return found ? found->promotion.config.at("id").get<int>() : 0;
+    const auto all = promoted();
+    const auto found = choose(candidates_of(all), choice, host());
+    return found ? all[*found].promotion.config.at("id").get<int>() : 0;
   }
 
   std::string refusal(const PromotionChoice& choice) {
-    const auto found = choose(promoted(), choice, host());
+    const auto found = choose(candidates_of(promoted()), choice, host());
     return found ? "" : found.error().message;
   }
 
@@ -120,8 +124,8 @@ TEST_F(PromotionChoiceTest, AScriptIsChosenByNameOrPathWithTheParametersPromoted
   promote(host(), other, 3);
   EXPECT_EQ(chosen({.workload = "/a/train.py"}), 2);
   EXPECT_THAT(refusal({.workload = "train.py"}), HasSubstr("/b/train.py"));
-  const auto all = promoted();
-  EXPECT_EQ(fetch_arguments(all, all.back(), host()),
+  const auto all = candidates_of(promoted());
+  EXPECT_EQ(fetch_arguments(all, all.size() - 1, host()),
             (std::vector<std::string>{"--workload", "/b/train.py"}));
 }
 
@@ -130,6 +134,44 @@ TEST_F(PromotionChoiceTest, AKeyAtItsDefaultHasNoConfiguration) {
   ASSERT_TRUE(
       roll_back(*store_, {fingerprint(host()), fingerprint(bert)}, NoConfiguration{}, "ada", ""));
   EXPECT_EQ(chosen({.workload = "bert"}), 0);
+}
+
+TEST_F(PromotionChoiceTest, ALinkIsComparedAsAWhole) {
+  promote(with("tcp", 2), gpt, 1);
+  promote(with("tcp, parameter servers: 2", 2), gpt, 2);
+  promote(with("emulated 500mbit,50us", 2), gpt, 3);
+  EXPECT_EQ(chosen({.workload = "gpt", .link = "tcp"}), 1);
+  EXPECT_EQ(chosen({.workload = "gpt", .link = "tcp, parameter servers: 2"}), 2);
+  EXPECT_EQ(chosen({.workload = "gpt", .link = "500mbit,50us"}), 3);
+  EXPECT_EQ(chosen({.workload = "gpt", .link = "500mbit"}), 0);
+  EXPECT_EQ(chosen({.workload = "gpt", .link = "tc"}), 0);
+}
+
+TEST_F(PromotionChoiceTest, WhatDependsOnAnUnknownTopologyIsRefused) {
+  promote(with("tcp", 2), gpt, 1);
+  promote(with("tcp", 4), gpt, 2);
+  promote(with("tcp", 2), bert, 3);
+  auto all = candidates_of(promoted());
+  all[0].topology.reset();
+  all[0].why_unknown = "it is not said";
+  const std::string known = all[2].key.topology, unknown = all[0].key.topology;
+  const auto error = [&](const PromotionChoice& choice) {
+    const auto found = choose(all, choice, host());
+    return found ? Error{ErrorCode::invalid_argument, "no error"} : found.error();
+  };
+  for (const PromotionChoice& choice :
+       {PromotionChoice{.workload = "gpt"}, PromotionChoice{.workload = "gpt", .world_size = 4},
+        PromotionChoice{.workload = "gpt", .link = "tcp"},
+        PromotionChoice{.workload = "gpt", .topology = unknown, .world_size = 2}}) {
+    EXPECT_EQ(error(choice).code, ErrorCode::unavailable);
+    EXPECT_THAT(error(choice).message,
+                AllOf(HasSubstr("it is not said"), HasSubstr("--topology " + unknown.substr(0, 8)),
+                      HasSubstr("gpt on 2 ranks, tcp")));
+  }
+  EXPECT_EQ(must(choose(all, {.workload = "gpt", .topology = unknown}, host())), 0U);
+  EXPECT_EQ(must(choose(all, {.workload = "gpt", .topology = known}, host())), 2U);
+  EXPECT_EQ(must(choose(all, {.workload = "bert"}, host())), 1U);
+  EXPECT_EQ(error({.workload = "other"}).code, ErrorCode::not_found);
 }
 
 TEST_F(PromotionChoiceTest, TheArgumentsForFetchChooseExactlyTheOne) {
@@ -147,8 +189,8 @@ TEST_F(PromotionChoiceTest, TheArgumentsForFetchChooseExactlyTheOne) {
               i + 1);
     }
     const auto all = promoted();
-    for (const auto& wanted : all) {
-      const auto arguments = fetch_arguments(all, wanted, host());
+    for (std::size_t wanted = 0; wanted < all.size(); ++wanted) {
+      const auto arguments = fetch_arguments(candidates_of(all), wanted, host());
       PromotionChoice choice;
       for (std::size_t i = 0; i < arguments.size(); i += 2) {
         if (arguments[i] == "--workload") choice.workload = arguments[i + 1];
@@ -156,7 +198,7 @@ TEST_F(PromotionChoiceTest, TheArgumentsForFetchChooseExactlyTheOne) {
         if (arguments[i] == "--world-size") choice.world_size = std::stoi(arguments[i + 1]);
         if (arguments[i] == "--link") choice.link = arguments[i + 1];
       }
-      EXPECT_EQ(chosen(choice), wanted.promotion.config.at("id"));
+      EXPECT_EQ(chosen(choice), all[wanted].promotion.config.at("id"));
     }
   }
 }

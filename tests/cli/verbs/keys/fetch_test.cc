@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "archive/promotions/rollback.h"
 #include "cli/application.h"
 #include "cli/base/context.h"
 #include "core/host/topology_probe.h"
@@ -42,6 +43,15 @@ class FetchFromDaemon : public ::testing::Test {
                                  .stage = PromotionStage::released,
                                  .actor = "ada"}))
         .id;
+  }
+
+  /// Returns what a daemon does that lists `item` and answers `config` to everything else.
+  static std::function<void(FakeDaemon::Peer&)> listing(const nlohmann::json& item,
+                                                        const std::string& config) {
+    return FakeDaemon::answering([item, config](const FakeDaemon::Request& request) {
+      if (!request.is("GET /v1/configs ")) return http_answer(200, config);
+      return http_answer(200, nlohmann::json{{"configs", {item}}}.dump());
+    });
   }
 
   static Answer fetch(std::vector<std::string> arguments) {
@@ -81,16 +91,12 @@ TEST_F(FetchFromDaemon, GivesWhatTheStoreGives) {
 TEST_F(FetchFromDaemon, ADaemonThatIsAwayOrWrongIsAnErrorAndTheStoreIsReadWhenItIsNamed) {
   promote(1, 8192);
   const std::string key = to_string(ConfigKey{fingerprint(topology_), fingerprint(Workload{})});
-  const auto saying = [&](std::string config) {
-    return FakeDaemon::answering([&, config](const FakeDaemon::Request& request) {
-      if (!request.is("GET /v1/configs ")) return http_answer(200, config);
-      const nlohmann::json item = {{"key", key},
-                                   {"workload", "work"},
-                                   {"topology", readable_name(topology_)},
-                                   {"version", 1}};
-      return http_answer(200, nlohmann::json{{"configs", {item}}}.dump());
-    });
-  };
+  const nlohmann::json item = {{"key", key},
+                               {"workload", "work"},
+                               {"topology", readable_name(topology_)},
+                               {"topology_document", to_json(topology_)},
+                               {"version", 1}};
+  const auto saying = [&](const std::string& config) { return listing(item, config); };
   const FakeDaemon empty(saying("{}"));
   const FakeDaemon wrong(
       saying(R"({"config":{"format":"hocket-schedule","version":1,"streams":65}})"));
@@ -113,6 +119,41 @@ TEST_F(FetchFromDaemon, ADaemonThatIsAwayOrWrongIsAnErrorAndTheStoreIsReadWhenIt
   EXPECT_NE(fetch({}).status, kDone);
   EXPECT_EQ(fetch({"--store", path_}).status, kDone);
   EXPECT_THAT(fetch({"--store", path_, "--daemon", wrong.url()}).err, HasSubstr("--store"));
+}
+
+TEST_F(FetchFromDaemon, WhatAnOlderDaemonDoesNotSayIsNotGuessed) {
+  const ConfigKey key{fingerprint(topology_), fingerprint(kWorkload)};
+  nlohmann::json item = {{"key", to_string(key)},
+                         {"workload", "work"},
+                         {"topology", readable_name(topology_)},
+                         {"version", 3}};
+  const std::string config = nlohmann::json{
+      {"version", 3},
+      {"config", to_json(ScheduleConfig{})},
+      {"origin", "push by ada"}}.dump();
+  const FakeDaemon older(listing(item, config));
+  const auto refused = fetch({"--daemon", older.url()});
+  EXPECT_EQ(refused.out, "");
+  EXPECT_NE(refused.status, kDone);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr(older.url()), HasSubstr("daemon is older"),
+                                 HasSubstr("--topology " + key.topology.substr(0, 8))));
+  const auto exact = fetch({"--daemon", older.url(), "--topology", key.topology.substr(0, 8)});
+  EXPECT_EQ(exact.status, kDone) << exact.err;
+  EXPECT_THAT(exact.out, HasSubstr("partition_bytes"));
+  item["topology_document"] = "garbage\n";
+  const FakeDaemon garbage(listing(item, config));
+  EXPECT_THAT(fetch({"--daemon", garbage.url()}).err, HasSubstr("cannot read"));
+}
+
+TEST_F(FetchFromDaemon, SaysThatAKeyWentBackToItsDefault) {
+  promote(1, 8192);
+  must(roll_back(*store_, {fingerprint(topology_), fingerprint(kWorkload)}, NoConfiguration{},
+                 "ada", "too slow"));
+  const RunningDaemon daemon(*store_);
+  const auto answer = fetch({"--daemon", daemon.url()});
+  EXPECT_NE(answer.status, kDone);
+  EXPECT_THAT(answer.err,
+              AllOf(HasSubstr("no configuration for work any more"), HasSubstr("by ada")));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 #include "cli/application.h"
 #include "cli/inputs/access/daemon_access.h"
-#include "cli/inputs/access/daemon_answer.h"
+#include "core/base/json_members.h"
 #include "core/protocol/job_message.h"
 #include "tests/cli/answer.h"
 #include "tests/daemon/running_daemon.h"

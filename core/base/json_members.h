@@ -1,7 +1,7 @@
 #pragma once
 
-// Members of a document from the daemon, which may be of another version: a missing member, or one
-// of another type, reads as empty, 0 or false. Pure; thread-safe.
+// Reads members of a document from a program that may be of another version: a missing member, or
+// one of another type, reads as empty, 0 or false. Pure functions; thread-safe.
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>

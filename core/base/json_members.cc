@@ -1,4 +1,4 @@
-#include "cli/inputs/access/daemon_answer.h"
+#include "core/base/json_members.h"
 
 #include <nlohmann/json.hpp>
 
