@@ -26,7 +26,7 @@ namespace {
 
 /// Returns the links to the parameter servers that the options ask for, if they do; `rank_link` is
 /// that of each rank.
-Result<std::optional<StepServers>> server_links(const JobOptions& options,
+Result<std::optional<StepServers>> server_links(const NetworkOptions& options,
                                                 const std::optional<LinkSpec>& rank_link,
                                                 const RankEnvironment& ranks) {
   if (ranks.servers.empty()) {
@@ -52,7 +52,18 @@ Result<std::optional<StepServers>> server_links(const JobOptions& options,
 
 }  // namespace
 
-Result<JobNetwork> connect_job(const JobOptions& options, const Clock& clock) {
+Result<void> validate(const NetworkOptions& options) {
+  if (!options.server_link.empty() && options.colocated_servers)
+    return invalid("--server-link: colocated servers share the links of ranks; leave out one");
+  if (!options.link.empty()) return {};
+  if (!options.server_link.empty())
+    return invalid("--server-link: links are emulated only with --link; add --link RATE");
+  if (options.colocated_servers)
+    return invalid("--colocated-servers: links are emulated only with --link; add --link RATE");
+  return {};
+}
+
+Result<JobNetwork> connect_job(const NetworkOptions& options, const Clock& clock) {
   JobNetwork network;
   if (!options.link.empty()) {
     const auto link = parse_link(options.link);

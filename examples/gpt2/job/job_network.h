@@ -3,6 +3,7 @@
 // Connects the ranks of the job: by collectives and to the job's parameter servers, both over
 // emulated links if the options ask for that. One thread uses it.
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,9 +15,19 @@
 #include "core/host/emulated_link.h"
 #include "core/step/link.h"
 #include "core/step/step_description.h"
-#include "examples/gpt2/job/job_options.h"
 
 namespace hocket {
+
+struct NetworkOptions {
+  std::string link = {};         ///< emulated between ranks: RATE[,LATENCY]; empty: none
+  std::string server_link = {};  ///< emulated to each parameter server; empty: as `link`
+  /// Parameter server s is on the host of rank s modulo the ranks, and shares its emulated link.
+  bool colocated_servers = false;
+  std::int64_t timeout_seconds = 30;  ///< after which a silent rank counts as gone
+};
+
+/// Returns invalid_argument for links of servers that nothing would emulate.
+Result<void> validate(const NetworkOptions& options);
 
 class JobNetwork {
  public:
@@ -34,7 +45,7 @@ class JobNetwork {
   std::string name() const;
 
  private:
-  friend Result<JobNetwork> connect_job(const JobOptions& options, const Clock& clock);
+  friend Result<JobNetwork> connect_job(const NetworkOptions& options, const Clock& clock);
 
   std::unique_ptr<Collective> sockets_;
   std::optional<LinkSpec> emulated_link_;
@@ -46,6 +57,6 @@ class JobNetwork {
 
 /// Connects this rank to the others, and to the parameter servers if its launcher names some. Every
 /// rank must call it. `clock` must outlive the network.
-Result<JobNetwork> connect_job(const JobOptions& options, const Clock& clock);
+Result<JobNetwork> connect_job(const NetworkOptions& options, const Clock& clock);
 
 }  // namespace hocket

@@ -46,7 +46,7 @@ Result<void> check_offload(const JobOptions& options) {
 /// Returns invalid_argument for options that a device does not support.
 Result<void> check_device(const JobOptions& options) {
   if (!is_on_cuda(options)) return {};
-  if (!options.link.empty())
+  if (!options.network.link.empty())
     return invalid("--link: devices exchange sums by NCCL, whose link is not emulated");
   if (!options.record.empty())
     return invalid("--record: a device's tape could not be replayed; record on the host");
@@ -64,18 +64,6 @@ Result<void> check_update(const JobOptions& options) {
     return refused("the ranks then keep no moments to share; leave out --shard-optimizer");
   if (!options.profile.empty())
     return refused("--profile measures a step that the ranks update; leave one of them out");
-  return {};
-}
-
-/// Returns invalid_argument for links of servers that nothing would emulate.
-Result<void> check_links(const JobOptions& options) {
-  if (!options.server_link.empty() && options.colocated_servers)
-    return invalid("--server-link: colocated servers share the links of ranks; leave out one");
-  if (!options.link.empty()) return {};
-  if (!options.server_link.empty())
-    return invalid("--server-link: links are emulated only with --link; add --link RATE");
-  if (options.colocated_servers)
-    return invalid("--colocated-servers: links are emulated only with --link; add --link RATE");
   return {};
 }
 
@@ -143,14 +131,14 @@ std::optional<int> parse_arguments(int argc, char** argv, JobOptions& options) {
   app.add_option("--text", options.text, "File or folder of training text")
       ->capture_default_str()
       ->envname("HOCKET_TEXT");
-  app.add_option("--link", options.link,
+  app.add_option("--link", options.network.link,
                  "Emulate this link of each rank: RATE[,LATENCY], like 500mbit,50us");
-  app.add_option("--server-link", options.server_link,
+  app.add_option("--server-link", options.network.server_link,
                  "With --link: emulate this link of each parameter server; without it as --link");
-  app.add_flag("--colocated-servers", options.colocated_servers,
+  app.add_flag("--colocated-servers", options.network.colocated_servers,
                "With --link: parameter server s is on the host of rank s modulo the ranks, and "
                "shares its link");
-  app.add_option("--timeout", options.timeout_seconds,
+  app.add_option("--timeout", options.network.timeout_seconds,
                  "Seconds after which a silent rank counts as gone")
       ->capture_default_str()
       ->check(CLI::Range(1, 86'400));
@@ -213,7 +201,7 @@ std::optional<int> parse_arguments(int argc, char** argv, JobOptions& options) {
 Result<void> validate(const JobOptions& options) {
   HOCKET_TRY(check_update(options));
   if (auto ok = check_steps(options); !ok) return ok;
-  HOCKET_TRY(check_links(options));
+  HOCKET_TRY(validate(options.network));
   HOCKET_TRY(check_offload(options));
   return check_device(options);
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/base/result.h"
+#include "examples/gpt2/job/job_network.h"
 #include "examples/gpt2/model/config.h"
 #include "profiler/session/profile_session.h"
 
@@ -20,10 +21,7 @@ struct JobOptions {
   /// As parse_offload_k() parses it; empty: not given, which is "configured".
   std::string offload_k = {};
   std::string text;  ///< a file or a folder
-  std::string link;
-  std::string server_link;  ///< empty: as `link`
-  bool colocated_servers = false;
-  std::int64_t timeout_seconds = 30;
+  NetworkOptions network;
   bool json = false;
   std::string profile;
   std::string step;  ///< a file; empty: none

@@ -22,14 +22,13 @@ std::size_t group_of(std::string_view task, const Workload& workload) {
 
 }  // namespace
 
-std::vector<LayerCost> layer_costs(const std::vector<TraceEvent>& events, std::int64_t warmup,
-                                   const Workload& workload, int world_size, const LinkSpec& link) {
+std::vector<LayerCost> layer_costs(const std::vector<TraceEvent>& events, const Workload& workload,
+                                   const LayerCostOptions& options) {
   std::vector<std::map<std::int64_t, StepTimes>> times(workload.tensors.size());
   for (const TraceEvent& event : events) {
-    if (event.kind != TraceKind::compute || event.step < warmup) continue;
+    if (event.kind != TraceKind::compute || event.step < options.warmup) continue;
     StepTimes& step = times[group_of(event.name, workload)][event.step];
-    const bool backward = event.name.ends_with(".dx") || event.name.ends_with(".dw");
-    (backward ? step.backward_ns : step.forward_ns) +=
+    (options.is_backward(event.name) ? step.backward_ns : step.forward_ns) +=
         static_cast<double>(event.end_ns - event.begin_ns);
   }
 
@@ -41,10 +40,11 @@ std::vector<LayerCost> layer_costs(const std::vector<TraceEvent>& events, std::i
       forward.push_back(time.forward_ns);
       backward.push_back(time.backward_ns);
     }
-    const double wire_bytes = static_cast<double>(tensor.bytes) * 2 * (world_size - 1) / world_size;
+    const double wire_bytes =
+        static_cast<double>(tensor.bytes) * 2 * (options.world_size - 1) / options.world_size;
     layers.push_back({tensor.name, forward.empty() ? 0 : static_cast<std::int64_t>(median(forward)),
                       backward.empty() ? 0 : static_cast<std::int64_t>(median(backward)),
-                      static_cast<std::int64_t>(wire_bytes / link.bytes_per_second * 1e9)});
+                      static_cast<std::int64_t>(wire_bytes / options.link.bytes_per_second * 1e9)});
   }
   return layers;
 }

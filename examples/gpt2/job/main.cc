@@ -97,6 +97,11 @@ void warn(const std::string& message) {
   std::fprintf(stderr, "gpt2: warning: %s\n", message.c_str());
 }
 
+/// Tasks of the model's backward pass compute the gradient of an input or of weights.
+bool is_backward(std::string_view task) {
+  return task.ends_with(".dx") || task.ends_with(".dw");
+}
+
 struct Measured {
   std::vector<TraceEvent> events;
   std::int64_t warmup = 0;  ///< steps in `events` that are not measured
@@ -433,7 +438,7 @@ Result<void> run(JobOptions options) {
   HOCKET_TRY(text);
 
   const SteadyClock clock;
-  const auto network = connect_job(options, clock);
+  const auto network = connect_job(options.network, clock);
   HOCKET_TRY(network);
   Collective& collective = network->collective();
   options.training.rank = collective.rank();
@@ -527,8 +532,11 @@ Result<void> run(JobOptions options) {
   std::vector<LayerCost> layers;
   // The bound is that of a ring.
   if (network->emulated_link() && report.config.communication == Communication::all_reduce) {
-    layers = layer_costs(measured->events, measured->warmup, report.workload,
-                         collective.world_size(), *network->emulated_link());
+    layers = layer_costs(measured->events, report.workload,
+                         {.warmup = measured->warmup,
+                          .world_size = collective.world_size(),
+                          .link = *network->emulated_link(),
+                          .is_backward = is_backward});
   }
   print_summary(options, report, **model, layers, measured->explored);
   return write_report(report);

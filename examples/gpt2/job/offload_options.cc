@@ -30,7 +30,7 @@ bool is_offload_device(std::string_view device) {
   return device.starts_with("emulated");
 }
 
-Result<OffloadDevice> parse_offload_device(std::string_view text) {
+Result<EmulatedDeviceSpec> parse_offload_device(std::string_view text) {
   if (!text.starts_with(kPrefix)) return failure(wrong_device(text, "no size follows"));
   const std::string_view options = text.substr(kPrefix.size());
   const std::size_t comma = options.find(',');
@@ -41,7 +41,7 @@ Result<OffloadDevice> parse_offload_device(std::string_view text) {
                                           std::to_string(DeviceArena::kAlignmentBytes) +
                                           " B and at most " + size_text(kMaxStepTaskBytes)));
   }
-  OffloadDevice device{.memory_bytes = *bytes};
+  EmulatedDeviceSpec device{.memory_bytes = *bytes};
   if (comma == std::string_view::npos) return device;
   const std::string_view link = options.substr(comma + 1);
   if (!link.starts_with(kLink)) return failure(wrong_device(text, "only link= follows the size"));
@@ -51,7 +51,7 @@ Result<OffloadDevice> parse_offload_device(std::string_view text) {
   return device;
 }
 
-std::string to_string(const OffloadDevice& device) {
+std::string to_string(const EmulatedDeviceSpec& device) {
   std::string text = std::string(kPrefix) + size_text(device.memory_bytes);
   if (device.link) text += "," + std::string(kLink) + to_string(*device.link);
   return text;

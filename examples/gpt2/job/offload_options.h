@@ -18,9 +18,9 @@ inline constexpr std::string_view kOffloadDeviceForm =
 /// Returns whether the device of an option is meant to be such a device.
 bool is_offload_device(std::string_view device);
 /// invalid_argument names the form.
-Result<OffloadDevice> parse_offload_device(std::string_view text);
+Result<EmulatedDeviceSpec> parse_offload_device(std::string_view text);
 /// Returns the text that parse_offload_device() parses, the same for equal devices.
-std::string to_string(const OffloadDevice& device);
+std::string to_string(const EmulatedDeviceSpec& device);
 
 /// The value of --offload-k.
 struct OffloadK {

@@ -36,7 +36,7 @@ class HostPlatform final : public Platform {
 
 class OffloadPlatform final : public Platform {
  public:
-  OffloadPlatform(Collective& collective, const Clock& clock, const OffloadDevice& device,
+  OffloadPlatform(Collective& collective, const Clock& clock, const EmulatedDeviceSpec& device,
                   std::unique_ptr<OffloadBackend> backend)
       : collective_(collective), clock_(clock), device_(device), backend_(std::move(backend)) {}
 
@@ -45,13 +45,13 @@ class OffloadPlatform final : public Platform {
     return std::make_unique<HostExecutor>(collective_, clock_);
   }
   DeviceRecorder* recorder() override { return nullptr; }
-  OffloadMemory* memory() override { return backend_.get(); }
+  OffloadMemory* memory() override { return &backend_->device(); }
   void describe(Topology& topology) const override { topology.accelerator = to_string(device_); }
 
  private:
   Collective& collective_;
   const Clock& clock_;
-  const OffloadDevice device_;
+  const EmulatedDeviceSpec device_;
   const std::unique_ptr<OffloadBackend> backend_;
 };
 

@@ -192,7 +192,7 @@ Result<StepDescription> profile_step(const Training& training, const ScheduleCon
   ScheduleConfig small_served = served;
   small_served.partition_bytes = kSmallPartBytes;
   divided.compute_parts = kProfiledPieces;
-  const RankGrid grid = training.model.options().grid();
+  const RankGrid grid = training.model.grid();
   grouped.group_ranks = grid.ranks_per_host;
   ScheduleConfig small_grouped = grouped;
   small_grouped.partition_bytes = kSmallPartBytes;
@@ -206,7 +206,7 @@ Result<StepDescription> profile_step(const Training& training, const ScheduleCon
                              {true, small_parts, profiled},
                              {false, whole, profiled},
                              {false, small_parts, profiled}};
-  const bool divides = training.model.backend().divides();
+  const bool divides = training.model.divides();
   if (divides) kinds.push_back({true, divided, profiled_in_pieces});
   const bool has_groups = grid.ranks_per_host > 1 && grid.hosts() > 1;
   if (has_groups) {

@@ -56,15 +56,14 @@ void StepRecorder::add_collective(CollectiveKind kind, const TaskOptions& option
   task.bytes = static_cast<std::int64_t>(values.size_bytes());
 }
 
-StepDescription record_step(Gpt2& model) {
-  StepRecorder recorder(model.options().grid());
+StepDescription record_step(TrainedModel& model) {
+  StepRecorder recorder(model.grid());
   model.attach(recorder);
   model.submit_tasks();
   StepDescription step = recorder.step();
-  if (model.options().micro_batches > 1 && model.backend().keeps_step_buffers()) {
-    step.micro_batch_bytes = model.micro_batch_bytes();
-    step.memory_limit_bytes = model.micro_batches_limit_bytes();
-  }
+  const MicroBatchMemory memory = model.micro_batch_memory();
+  step.micro_batch_bytes = memory.bytes_each;
+  step.memory_limit_bytes = memory.limit_bytes;
   return step;
 }
 

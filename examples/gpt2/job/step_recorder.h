@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "core/step/step_description.h"
-#include "examples/gpt2/model/model.h"
+#include "examples/gpt2/job/trained_model.h"
 #include "examples/gpt2/model/submitter.h"
 
 namespace hocket {
@@ -42,6 +42,6 @@ class StepRecorder final : public Submitter {
 
 /// Returns a step of `model`, with the memory that its micro-batches take. Nothing submitted may be
 /// unfinished, and the model must be attached again afterwards.
-StepDescription record_step(Gpt2& model);
+StepDescription record_step(TrainedModel& model);
 
 }  // namespace hocket

@@ -72,7 +72,7 @@ void report_iteration(const Phase& phase, std::int64_t step, LiveJob& live) {
 }
 
 /// Captures a step if the phase's steps are to be launched; otherwise returns null.
-std::shared_ptr<Scheduler::Capture> capture_step(Gpt2& model, const Phase& phase,
+std::shared_ptr<Scheduler::Capture> capture_step(TrainedModel& model, const Phase& phase,
                                                  bool runs_whole_steps, Scheduler& scheduler) {
   if (!runs_whole_steps || phase.config.step_issue != StepIssue::graph) return nullptr;
   if (phase.serial || phase.live || phase.options.observer) return nullptr;
@@ -85,9 +85,7 @@ Result<void> run_steps(const Training& training, const Phase& phase, bool runs_w
                        Scheduler& scheduler, Submitter& submitter, LiveJob* live) {
   training.model.attach(submitter);
   const auto captured = capture_step(training.model, phase, runs_whole_steps, scheduler);
-  // The ballot follows the last group's gradients: the first to be computed, but not before the
-  // backward pass, so that the ballot does not count as the step's beginning.
-  const DataId late = training.model.groups().back().gradient_data(BlockParameter::gain);
+  const DataId late = training.model.first_gradient();
   // end_step() lets up to kStepsAhead steps run ahead.
   std::int64_t done = phase.first_step;
   for (std::int64_t step = phase.first_step; step < phase.end_step; ++step) {

@@ -17,7 +17,7 @@
 #include "core/scheduler/executor.h"
 #include "core/scheduler/scheduler.h"
 #include "core/step/schedule_config.h"
-#include "examples/gpt2/model/model.h"
+#include "examples/gpt2/job/trained_model.h"
 #include "profiler/metrics/activity_meter.h"
 #include "profiler/session/device_recorder.h"
 
@@ -25,7 +25,7 @@ namespace hocket {
 
 /// State shared by all phases.
 struct Training {
-  Gpt2& model;
+  TrainedModel& model;
   Collective& collective;
   const Clock& clock;
   /// Creates the executor of a phase; empty: a HostExecutor.

@@ -27,8 +27,10 @@ struct PhasedRank {
       offload = OffloadBackend::create({.memory_bytes = *device_bytes}, clock).value();
     Backend& backend = offload ? static_cast<Backend&>(*offload) : host;
     model = Gpt2::create(kOffloadedModel, options, offloaded_text(), backend).value();
-    training.emplace(Training{
-        .model = *model, .collective = collective, .clock = clock, .memory = offload.get()});
+    training.emplace(Training{.model = *model,
+                              .collective = collective,
+                              .clock = clock,
+                              .memory = offload ? &offload->device() : nullptr});
   }
 
   SteadyClock clock;

@@ -14,7 +14,7 @@ namespace {
 
 /// A backend with a buffer of parameters, its gradients and an activation, as items 3, 4 and 5.
 struct OffloadedBuffers {
-  explicit OffloadedBuffers(const OffloadDevice& device)
+  explicit OffloadedBuffers(const EmulatedDeviceSpec& device)
       : backend(OffloadBackend::create(device, clock).value()),
         parameters(backend->allocate(BufferUse::master, 100)),
         gradients(backend->allocate(BufferUse::master, 100)),
@@ -35,7 +35,7 @@ struct OffloadedBuffers {
     backend->attached({.within_step = within_step, .kept = kept, .gradients = all_gradients});
   }
   void place(Site home) {
-    ASSERT_TRUE(backend->place(std::vector<DataAddress>{
+    ASSERT_TRUE(backend->device().place(std::vector<DataAddress>{
         {{3}, 512, home}, {{4}, 0, Site::device}, {{5}, 1024, Site::device}}));
   }
 
@@ -69,14 +69,15 @@ TEST(OffloadBackend, ValuesMoveWhereTheyArePlaced) {
 TEST(OffloadBackend, CopiesGoWhereTheyAreTold) {
   OffloadedBuffers model({.memory_bytes = 4096});
   model.place(Site::host);
-  const std::span<float> on_device = model.backend->on_device({3}, floats(model.parameters));
+  const std::span<float> on_device =
+      model.backend->device().on_device({3}, floats(model.parameters));
   EXPECT_NE(on_device.data(), floats(model.parameters).data());
   EXPECT_TRUE(std::isnan(on_device[7]));
-  model.backend->copy_to_device({3});
+  model.backend->device().copy_to_device({3});
   EXPECT_EQ(on_device[7], 7.0f);
   on_device[7] = -7;
   EXPECT_EQ(floats(model.parameters)[7], 7.0f);
-  model.backend->copy_to_host({3});
+  model.backend->device().copy_to_host({3});
   EXPECT_EQ(floats(model.parameters)[7], -7.0f);
 }
 
@@ -84,8 +85,8 @@ TEST(OffloadBackend, ACollectiveOfOtherDataIsWhereItWas) {
   OffloadedBuffers model({.memory_bytes = 4096});
   model.place(Site::host);
   std::vector<float> others(2);
-  EXPECT_EQ(model.backend->on_device({0}, others).data(), others.data());
-  EXPECT_EQ(model.backend->on_device({900}, others).data(), others.data());
+  EXPECT_EQ(model.backend->device().on_device({0}, others).data(), others.data());
+  EXPECT_EQ(model.backend->device().on_device({900}, others).data(), others.data());
 }
 
 TEST(OffloadBackend, CopiesTakeAsLongAsTheLink) {
@@ -93,9 +94,9 @@ TEST(OffloadBackend, CopiesTakeAsLongAsTheLink) {
       {.memory_bytes = 4096, .link = LinkSpec{.bytes_per_second = 1e8, .latency_ns = 50}});
   model.place(Site::host);
   EXPECT_EQ(model.clock.now_ns(), 1000);
-  model.backend->copy_to_device({3});
+  model.backend->device().copy_to_device({3});
   EXPECT_EQ(model.clock.now_ns(), 1000 + 4000 + 50);
-  model.backend->copy_to_host({4});
+  model.backend->device().copy_to_host({4});
   EXPECT_EQ(model.clock.now_ns(), 1000 + 2 * (4000 + 50));
 }
 
@@ -112,7 +113,7 @@ TEST(OffloadBackend, OnlyWhatIsOnTheHostCountsAgainstItsMemory) {
 TEST(OffloadBackend, TheDeviceHasWholeUnits) {
   const SleptClock clock;
   const auto backend = OffloadBackend::create({.memory_bytes = 1000}, clock).value();
-  EXPECT_EQ(backend->device_memory_bytes(), 768);
+  EXPECT_EQ(backend->device().device_memory_bytes(), 768);
   const auto huge = OffloadBackend::create({.memory_bytes = std::int64_t{1} << 60}, clock);
   ASSERT_FALSE(huge);
   EXPECT_EQ(huge.error().code, ErrorCode::unavailable);
