@@ -5,8 +5,8 @@
 
 #include "client/link/environment.h"
 #include "core/base/text.h"
-#include "examples/gpt2/job/offload_options.h"
-#include "examples/gpt2/job/profiling.h"
+#include "job/run/device_options.h"
+#include "job/training/step_measurement.h"
 
 namespace hocket {
 namespace {

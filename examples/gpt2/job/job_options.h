@@ -7,8 +7,8 @@
 #include <string>
 
 #include "core/base/result.h"
-#include "examples/gpt2/job/job_network.h"
 #include "examples/gpt2/model/config.h"
+#include "job/network/job_network.h"
 #include "profiler/session/profile_session.h"
 
 namespace hocket {

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "core/host/host_executor.h"
-#include "examples/gpt2/job/offload_options.h"
 #include "examples/gpt2/model/host_backend.h"
 #include "examples/gpt2/offload/offload_backend.h"
+#include "job/run/device_options.h"
 #ifdef HOCKET_GPT2_CUDA
 #include "examples/gpt2/cuda/cuda_platform.h"
 #endif

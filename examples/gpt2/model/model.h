@@ -19,14 +19,14 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "examples/gpt2/job/trained_model.h"
 #include "examples/gpt2/model/backend.h"
 #include "examples/gpt2/model/config.h"
 #include "examples/gpt2/model/memory.h"
 #include "examples/gpt2/model/parameters.h"
 #include "examples/gpt2/model/pass.h"
-#include "examples/gpt2/model/submitter.h"
 #include "examples/gpt2/model/text.h"
+#include "job/step/submitter.h"
+#include "job/step/trained_model.h"
 
 namespace hocket {
 

@@ -13,9 +13,9 @@
 
 #include "core/base/clock.h"
 #include "core/base/result.h"
+#include "core/host/emulated_device.h"
 #include "examples/gpt2/model/host_backend.h"
 #include "examples/gpt2/model/host_update.h"
-#include "examples/gpt2/offload/emulated_device.h"
 
 namespace hocket {
 

@@ -17,10 +17,10 @@
 
 #include "core/host/host_executor.h"
 #include "core/placement/described_placement.h"
-#include "examples/gpt2/job/scheduler_submitter.h"
-#include "examples/gpt2/job/step_recorder.h"
 #include "examples/gpt2/model/model.h"
 #include "examples/gpt2/offload/offload_backend.h"
+#include "job/step/scheduler_submitter.h"
+#include "job/step/step_recorder.h"
 #include "tests/core/host/ranks.h"
 
 namespace hocket {

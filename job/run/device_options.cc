@@ -1,4 +1,4 @@
-#include "examples/gpt2/job/offload_options.h"
+#include "job/run/device_options.h"
 
 #include <charconv>
 

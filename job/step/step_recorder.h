@@ -2,15 +2,15 @@
 
 // Records the tasks that a model submits in a step as a step description without times: tasks with
 // regions, micro-batches and dimensions. So a configuration can be checked before anything runs,
-// and measured times get a structure (examples/gpt2/job/profiling.h). One thread.
+// and measured times get a structure (job/training/step_measurement.h). One thread.
 
 #include <map>
 #include <string>
 #include <string_view>
 
 #include "core/step/step_description.h"
-#include "examples/gpt2/job/trained_model.h"
-#include "examples/gpt2/model/submitter.h"
+#include "job/step/submitter.h"
+#include "job/step/trained_model.h"
 
 namespace hocket {
 

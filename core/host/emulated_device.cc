@@ -1,4 +1,4 @@
-#include "examples/gpt2/offload/emulated_device.h"
+#include "core/host/emulated_device.h"
 
 #include <algorithm>
 #include <limits>

@@ -17,7 +17,7 @@
 #include "core/collective/collective.h"
 #include "core/protocol/job_report.h"
 #include "core/trace/trace_sink.h"
-#include "examples/gpt2/job/training.h"
+#include "job/training/training.h"
 #include "profiler/session/profile_session.h"
 
 namespace hocket {

@@ -1,4 +1,4 @@
-#include "examples/gpt2/job/job_network.h"
+#include "job/network/job_network.h"
 
 #include <chrono>
 #include <utility>

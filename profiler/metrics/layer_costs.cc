@@ -1,4 +1,4 @@
-#include "examples/gpt2/job/layer_costs.h"
+#include "profiler/metrics/layer_costs.h"
 
 #include <map>
 #include <string_view>

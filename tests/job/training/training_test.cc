@@ -1,4 +1,4 @@
-#include "examples/gpt2/job/training.h"
+#include "job/training/training.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

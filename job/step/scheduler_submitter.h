@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/scheduler/scheduler.h"
-#include "examples/gpt2/model/submitter.h"
+#include "job/step/submitter.h"
 
 namespace hocket {
 

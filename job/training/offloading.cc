@@ -1,4 +1,4 @@
-#include "examples/gpt2/job/offloading.h"
+#include "job/training/offloading.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -6,8 +6,8 @@
 
 #include "core/placement/described_placement.h"
 #include "core/sim/offload/offload_choice.h"
-#include "examples/gpt2/job/rank_zero.h"
-#include "examples/gpt2/job/step_recorder.h"
+#include "job/step/step_recorder.h"
+#include "job/training/rank_zero.h"
 
 namespace hocket {
 namespace {

@@ -1,4 +1,4 @@
-#include "examples/gpt2/offload/device_arena.h"
+#include "core/host/device_arena.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "examples/gpt2/job/offloading.h"
+#include "job/training/offloading.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

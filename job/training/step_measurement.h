@@ -12,7 +12,7 @@
 #include "core/base/result.h"
 #include "core/step/schedule_config.h"
 #include "core/step/step_description.h"
-#include "examples/gpt2/job/training.h"
+#include "job/training/training.h"
 
 namespace hocket {
 

@@ -1,4 +1,4 @@
-#include "examples/gpt2/job/profiling.h"
+#include "job/training/step_measurement.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -15,8 +15,8 @@
 #include "core/partitioning/step_partition.h"
 #include "core/placement/described_placement.h"
 #include "core/sim/simulator.h"
-#include "examples/gpt2/job/rank_zero.h"
-#include "examples/gpt2/job/step_recorder.h"
+#include "job/step/step_recorder.h"
+#include "job/training/rank_zero.h"
 #include "profiler/calibration/step_profile.h"
 #include "profiler/metrics/profile_quality.h"
 #include "profiler/session/host_use.h"

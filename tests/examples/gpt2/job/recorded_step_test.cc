@@ -1,4 +1,4 @@
-#include "examples/gpt2/job/step_recorder.h"
+#include "job/step/step_recorder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

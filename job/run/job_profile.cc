@@ -1,4 +1,4 @@
-#include "examples/gpt2/job/job_profile.h"
+#include "job/run/job_profile.h"
 
 #include <algorithm>
 #include <charconv>
@@ -11,7 +11,7 @@
 #include "archive/profiles/save_profile.h"
 #include "archive/profiles/transfer/http_trace_transfer.h"
 #include "core/base/json.h"
-#include "examples/gpt2/job/watching.h"
+#include "job/run/watching.h"
 #include "profiler/clocks/clock_fit.h"
 #include "store/open.h"
 #include "store/profile_folder.h"

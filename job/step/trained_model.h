@@ -7,7 +7,7 @@
 
 #include "core/step/rank_grid.h"
 #include "core/step/task.h"
-#include "examples/gpt2/model/submitter.h"
+#include "job/step/submitter.h"
 
 namespace hocket {
 

@@ -18,10 +18,10 @@
 
 #include "core/base/clock.h"
 #include "core/base/result.h"
+#include "core/host/device_arena.h"
 #include "core/placement/offload_memory.h"
 #include "core/step/link.h"
 #include "core/step/task.h"
-#include "examples/gpt2/offload/device_arena.h"
 
 namespace hocket {
 

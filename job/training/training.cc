@@ -1,4 +1,4 @@
-#include "examples/gpt2/job/training.h"
+#include "job/training/training.h"
 
 #include <fstream>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "core/host/host_executor.h"
 #include "core/partitioning/step_partition.h"
 #include "core/tape/tape.h"
-#include "examples/gpt2/job/scheduler_submitter.h"
+#include "job/step/scheduler_submitter.h"
 
 namespace hocket {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/base/result.h"
-#include "examples/gpt2/offload/offload_backend.h"
+#include "core/host/emulated_device.h"
 
 namespace hocket {
 

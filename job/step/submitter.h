@@ -1,7 +1,7 @@
 #pragma once
 
 // Interface between a model and the code that runs its operations: the scheduler in a job
-// (examples/gpt2/job/scheduler_submitter.h), simple loops in tests. One thread submits.
+// (job/step/scheduler_submitter.h), simple loops in tests. One thread submits.
 
 #include <span>
 #include <string_view>

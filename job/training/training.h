@@ -17,7 +17,7 @@
 #include "core/scheduler/executor.h"
 #include "core/scheduler/scheduler.h"
 #include "core/step/schedule_config.h"
-#include "examples/gpt2/job/trained_model.h"
+#include "job/step/trained_model.h"
 #include "profiler/metrics/activity_meter.h"
 #include "profiler/session/device_recorder.h"
 

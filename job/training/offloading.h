@@ -11,8 +11,8 @@
 #include "core/protocol/placement_values.h"
 #include "core/step/schedule_config.h"
 #include "core/step/step_description.h"
-#include "examples/gpt2/job/profiling.h"
-#include "examples/gpt2/job/training.h"
+#include "job/training/step_measurement.h"
+#include "job/training/training.h"
 
 namespace hocket {
 

@@ -1,4 +1,4 @@
-#include "examples/gpt2/job/watching.h"
+#include "job/run/watching.h"
 
 #include <unistd.h>
 
