@@ -1,9 +1,11 @@
 #include "job/run/device_options.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "core/step/schedule_config.h"
 #include "core/step/step_description.h"
+#include "job/training/step_measurement.h"
 #include "tuner/space/size_text.h"
 
 namespace hocket {
@@ -12,7 +14,7 @@ namespace {
 constexpr std::string_view kPrefix = "emulated:", kLink = "link=";
 
 Error wrong_device(std::string_view text, const std::string& why) {
-  return {ErrorCode::invalid_argument, "--device: expected " + std::string(kOffloadDeviceForm) +
+  return {ErrorCode::invalid_argument, "--device: expected " + std::string(kEmulatedDeviceForm) +
                                            ", found \"" + std::string(text) + "\": " + why};
 }
 
@@ -24,13 +26,66 @@ std::string size_text(std::int64_t bytes) {
   return std::to_string(bytes) + kUnits[unit];
 }
 
-}  // namespace
-
-bool is_offload_device(std::string_view device) {
-  return device.starts_with("emulated");
+Result<void> check_measuring(const RunOptions& run) {
+  if (!run.profile.empty())
+    return invalid("--offload-k auto: --profile measures whatever offload_k is; leave it out");
+  const std::int64_t measured = steps_to_measure(run);
+  if (run.steps >= measured + 2) return {};
+  return invalid("--steps: " + std::to_string(run.steps) +
+                 " steps leave nothing to measure after the " + std::to_string(measured) +
+                 " by which --offload-k auto decides; ask for at least " +
+                 std::to_string(measured + 2));
 }
 
-Result<EmulatedDeviceSpec> parse_offload_device(std::string_view text) {
+Result<void> check_offload(const DeviceOptions& options, const RunOptions& run) {
+  const auto layers = parse_offload_k(options.offload_k);
+  HOCKET_TRY(layers);
+  if (!is_placed(options)) {
+    if (options.offload_k.empty()) return {};
+    if (is_on_cuda(options)) {
+      return invalid(
+          "--offload-k: a CUDA device keeps all layers unless its memory is limited; add "
+          "--memory-limit SIZE, like 8GiB");
+    }
+    return invalid(
+        "--offload-k: only a device of limited memory leaves layers to its host; add --device " +
+        std::string(kEmulatedDeviceForm) + ", or --device cuda and --memory-limit");
+  }
+  if (is_emulated_device(options.device)) HOCKET_TRY(parse_emulated_device(options.device));
+  return layers->source == OffloadK::Source::measured ? check_measuring(run) : Result<void>();
+}
+
+}  // namespace
+
+bool is_on_cuda(const DeviceOptions& options) {
+  return options.device != "host" && !is_emulated_device(options.device);
+}
+
+bool is_placed(const DeviceOptions& options) {
+  if (is_emulated_device(options.device)) return true;
+  return is_on_cuda(options) && !options.offload_k.empty() && options.memory_limit_bytes > 0;
+}
+
+std::int64_t steps_to_measure(const RunOptions& run) {
+  return std::max(run.warmup, kMinPlacedSteps);
+}
+
+Result<void> validate(const DeviceOptions& options, const RunOptions& run,
+                      const NetworkOptions& network) {
+  HOCKET_TRY(check_offload(options, run));
+  if (!is_on_cuda(options)) return {};
+  if (!network.link.empty())
+    return invalid("--link: devices exchange sums by NCCL, whose link is not emulated");
+  if (!run.record.empty())
+    return invalid("--record: a device's tape could not be replayed; record on the host");
+  return {};
+}
+
+bool is_emulated_device(std::string_view text) {
+  return text.starts_with("emulated");
+}
+
+Result<EmulatedDeviceSpec> parse_emulated_device(std::string_view text) {
   if (!text.starts_with(kPrefix)) return failure(wrong_device(text, "no size follows"));
   const std::string_view options = text.substr(kPrefix.size());
   const std::size_t comma = options.find(',');

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "archive/profiles/store_link.h"
@@ -13,10 +12,10 @@
 namespace hocket {
 namespace {
 
-std::string new_job_id() {
+std::string new_job_id(const std::string& program) {
   // The time makes the id unique when a process id is reused.
   const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-  return "gpt2-" + std::to_string(getpid()) + "-" + std::to_string(now);
+  return program + "-" + std::to_string(getpid()) + "-" + std::to_string(now);
 }
 
 }  // namespace
@@ -35,38 +34,10 @@ Result<void> check_daemon_to_watch() {
                  "http://127.0.0.1:7077 (hocket serve)");
 }
 
-RunnableValues what_it_can_run(const JobKind& kind) {
-  RunnableValues can_run;
-  ValuesByKnob& start = can_run.start.emplace();
-  for (const Knob& knob : schedule_knobs()) start[std::string(knob.name)] = {};
-  for (const Knob& knob : region_knobs()) start[std::string(knob.name)] = {};
-  start["group_ranks"].numbers = {1};
-  if (kind.servers == 0) start["communication"].words = {"all_reduce"};
-  if (kind.is_updated_by_servers) start["communication"].words = {"parameter_server"};
-  if (kind.is_placed) {
-    // All that partitions a step keeps its default.
-    const ScheduleConfig defaults;
-    for (const char* name : {"bucket_bytes", "primitive", "group_ranks", "launch", "compute_parts",
-                             "compute_order", "micro_batches_kept"}) {
-      const nlohmann::json value = knob_values(defaults).at(name);
-      if (value.is_string()) {
-        start[name].words = {value.get<std::string>()};
-      } else {
-        start[name].numbers = {value.get<std::int64_t>()};
-      }
-    }
-  } else if (kind.ranks_per_host > 1) {
-    start["group_ranks"].numbers.push_back(kind.ranks_per_host);
-  }
-  if (!kind.is_watched) return can_run;
-  can_run.running = start;
-  if (!kind.has_step) (*can_run.running)["order"].words = {"fifo", "negotiated"};
-  return can_run;
-}
-
-Watch watch_store(const RunReport& report, const std::string& store_path,
+Watch watch_store(const std::string& program, const RunReport& report,
+                  const std::string& store_path,
                   const std::function<void(const std::string&)>& warn) {
-  std::string id = new_job_id();
+  std::string id = new_job_id(program);
   auto link = open_store_link({.open = [store_path] { return open_for_requests(store_path); },
                                .job_id = id,
                                .job_name = report.workload.name,
@@ -74,35 +45,35 @@ Watch watch_store(const RunReport& report, const std::string& store_path,
   return {std::move(id), std::move(link)};
 }
 
-Watch watch_daemon(const RunReport& report, const FetchedConfig& fetched, double explore,
-                   const std::optional<StepDescription>& step, RunnableValues can_run,
+Watch watch_daemon(WatchOptions options, const RunReport& report, const FetchedConfig& fetched,
                    const std::function<void(const std::string&)>& warn) {
+  std::string id = new_job_id(options.program);
   auto daemon = daemon_from_environment();
   if (!daemon) {
     warn("the job goes on without the daemon: " + daemon.error().message);
-    return {.job = new_job_id(), .link = nullptr};
+    return {.job = std::move(id), .link = nullptr};
   }
-  JobDescription job{.id = new_job_id(),
+  JobDescription job{.id = id,
                      .name = report.workload.name,
                      .host = host_name(),
                      .topology = report.topology,
                      .workload = report.workload,
                      .config = report.config,
                      .version = fetched.version,
-                     .explore = explore,
-                     .can_run = std::move(can_run),
-                     .step = step};
+                     .explore = options.explore,
+                     .can_run = std::move(options.can_run),
+                     .step = std::move(options.step)};
   const bool has_servers =
       job.can_run.start && job.can_run.start->at("communication").words.empty();
   for (const Knob& knob : schedule_knobs()) {
     if (knob.searched || (has_servers && knob.name == "communication"))
       job.knobs.emplace_back(knob.name);
   }
-  std::string id = job.id;
-  return Watch{id, open_daemon_link({.daemon = std::move(*daemon),
-                                     .job = std::move(job),
-                                     .warn = warn,
-                                     .seed = std::hash<std::string>()(id)})};
+  auto link = open_daemon_link({.daemon = std::move(*daemon),
+                                .job = std::move(job),
+                                .warn = warn,
+                                .seed = std::hash<std::string>()(id)});
+  return {std::move(id), std::move(link)};
 }
 
 }  // namespace hocket

@@ -6,8 +6,8 @@
 
 #include "core/placement/described_placement.h"
 #include "core/sim/offload/offload_choice.h"
-#include "job/step/step_recorder.h"
 #include "job/training/rank_zero.h"
+#include "job/training/step_measurement.h"
 
 namespace hocket {
 namespace {

@@ -11,7 +11,7 @@
 #include "core/protocol/placement_values.h"
 #include "core/step/schedule_config.h"
 #include "core/step/step_description.h"
-#include "job/training/step_measurement.h"
+#include "job/training/static_order.h"
 #include "job/training/training.h"
 
 namespace hocket {

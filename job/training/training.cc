@@ -154,7 +154,8 @@ std::optional<std::string> why_task_by_task(const Phase& phase, bool on_device, 
   return std::nullopt;
 }
 
-Result<void> run_recorded_phase(const Training& training, Phase phase, const std::string& path) {
+Result<void> run_recorded_phase(const Training& training, Phase phase, const std::string& name,
+                                const std::string& path) {
   const int rank = training.collective.rank();
   const std::string file = rank == 0 ? path : path + "." + std::to_string(rank);
   std::ofstream output(file, std::ios::binary);
@@ -165,7 +166,7 @@ Result<void> run_recorded_phase(const Training& training, Phase phase, const std
                           .rank = rank,
                           .ranks = training.collective.world_size(),
                           .virtual_time = false,
-                          .name = "gpt2"};
+                          .name = name};
   Result<void> trained;
   {
     TapeWriter tape(header, training.clock, [&output](std::string_view bytes) {

@@ -79,7 +79,9 @@ Result<void> run_phase(const Training& training, const Phase& phase);
 std::optional<std::string> why_task_by_task(const Phase& phase, bool on_device, int ranks);
 
 /// Does what run_phase() does, and writes the plan's decisions to the file `path` (on rank r > 0:
-/// `path`.r). Returns unavailable when the file cannot be written.
-Result<void> run_recorded_phase(const Training& training, Phase phase, const std::string& path);
+/// `path`.r), a tape with the `name` of the program. Returns unavailable when the file cannot be
+/// written.
+Result<void> run_recorded_phase(const Training& training, Phase phase, const std::string& name,
+                                const std::string& path);
 
 }  // namespace hocket

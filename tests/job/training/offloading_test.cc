@@ -10,6 +10,7 @@
 
 #include "core/placement/described_placement.h"
 #include "core/sim/simulator.h"
+#include "job/training/step_measurement.h"
 #include "tests/examples/gpt2/job/offloaded_job.h"
 
 namespace hocket {
