@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/base/result.h"
-#include "core/host/emulated_device.h"
+#include "core/host/emulation/emulated_device.h"
 #include "job/network/job_network.h"
 #include "job/run/run_options.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // Runs the model on an emulated device of limited memory beside its host
-// (core/host/emulated_device.h). Layers that are kept on the host are updated there.
+// (core/host/emulation/emulated_device.h). Layers that are kept on the host are updated there.
 //
 // Threading as in Backend.
 
@@ -13,7 +13,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/result.h"
-#include "core/host/emulated_device.h"
+#include "core/host/emulation/emulated_device.h"
 #include "examples/gpt2/model/host_backend.h"
 #include "examples/gpt2/model/host_update.h"
 

@@ -1,4 +1,4 @@
-#include "core/host/emulated_device.h"
+#include "core/host/emulation/emulated_device.h"
 
 #include <algorithm>
 #include <limits>
@@ -43,7 +43,7 @@ void EmulatedDevice::add(DataId data, const OffloadedData& added) {
 
 void EmulatedDevice::bring_home() {
   for (Item& each : items_) {
-    if (each.is_at_home_on_device()) std::ranges::copy(device_values(each), each.data.host);
+    if (each.is_at_home_on_device()) std::ranges::copy(values_of(each), each.data.host);
     each.address_bytes = kNotOnDevice;
     each.home = Site::host;
   }
@@ -56,13 +56,13 @@ Result<void> EmulatedDevice::place(std::span<const DataAddress> data) {
     placed.address_bytes = each.address_bytes;
     placed.home = each.home;
     if (placed.data.host && !placed.data.is_kept) std::ranges::fill(host_values(placed), kNothing);
-    if (each.address_bytes != kNotOnDevice) std::ranges::fill(device_values(placed), kNothing);
+    if (each.address_bytes != kNotOnDevice) std::ranges::fill(values_of(placed), kNothing);
   }
   // Data that stay on the device share their range with nothing.
   for (const DataAddress& each : data) {
     const Item& placed = item(each.data);
     if (placed.is_at_home_on_device())
-      std::ranges::copy(host_values(placed), device_values(placed).begin());
+      std::ranges::copy(host_values(placed), values_of(placed).begin());
   }
   return {};
 }
@@ -80,13 +80,13 @@ void EmulatedDevice::copy(std::mutex& direction, std::span<const float> from, st
 void EmulatedDevice::copy_to_device(DataId data) {
   const Item& copied = item(data);
   HOCKET_CHECK(copied.data.host, "what is fetched is on the host");
-  copy(to_device_, host_values(copied), device_values(copied));
+  copy(to_device_, host_values(copied), values_of(copied));
 }
 
 void EmulatedDevice::copy_to_host(DataId data) {
   const Item& copied = item(data);
   HOCKET_CHECK(copied.data.host, "what is moved out has memory on the host");
-  copy(to_host_, device_values(copied), host_values(copied));
+  copy(to_host_, values_of(copied), host_values(copied));
 }
 
 std::span<float> EmulatedDevice::on_device(DataId data, std::span<float> values) {
@@ -94,13 +94,13 @@ std::span<float> EmulatedDevice::on_device(DataId data, std::span<float> values)
   // A collective of the job's own has no memory on the device.
   if (of.address_bytes == kNotOnDevice) return values;
   HOCKET_CHECK(of.data.size == values.size(), "a collective is of a whole item");
-  return device_values(of);
+  return values_of(of);
 }
 
 std::span<float> EmulatedDevice::device_values(DataId data) const {
   const Item& of = item(data);
   HOCKET_CHECK(of.address_bytes != kNotOnDevice, "a task of the device accesses what is there");
-  return device_values(of);
+  return values_of(of);
 }
 
 std::int64_t EmulatedDevice::highest_address_bytes() const {

@@ -18,7 +18,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/result.h"
-#include "core/host/device_arena.h"
+#include "core/host/emulation/device_arena.h"
 #include "core/placement/offload_memory.h"
 #include "core/step/link.h"
 #include "core/step/task.h"
@@ -83,7 +83,7 @@ class EmulatedDevice final : public OffloadMemory {
   /// Returns the item, which it adds if there is none.
   Item& item_to_change(DataId data);
   const Item& item(DataId data) const;
-  std::span<float> device_values(const Item& item) const {
+  std::span<float> values_of(const Item& item) const {
     return arena_.floats(item.address_bytes, item.data.size);
   }
   static std::span<float> host_values(const Item& item) { return {item.data.host, item.data.size}; }

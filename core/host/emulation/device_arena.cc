@@ -1,4 +1,4 @@
-#include "core/host/device_arena.h"
+#include "core/host/emulation/device_arena.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
