@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "archive/profiles/import/import_job_traces.h"
+#include "archive/profiles/traces/import_job_traces.h"
 #include "capi/call_guard.h"
 #include "capi/hocket_client.h"
 #include "capi/open_client.h"

@@ -19,8 +19,8 @@ add_custom_command(
 add_custom_target(hocket_reference ALL DEPENDS ${reference}/made)
 
 # What an installation needs; tests install it.
-add_dependencies(hocket_jobs hocket_reference hocket_client_c hocket_nccl_plugin hocket_host
-                 hocket_client)
+add_dependencies(hocket_jobs hocket_reference hocket_client_c hocket_nccl_plugin
+                 hocket_archives)
 
 # program
 install(TARGETS hocket RUNTIME COMPONENT program)
@@ -61,23 +61,42 @@ endforeach()
 # folder of their own: the C++ client's has the name of the C library, and a static link would take
 # it instead.
 set(archives ${CMAKE_INSTALL_LIBDIR}/hocket)
-set_target_properties(hocket_core PROPERTIES EXPORT_NAME ground)
-set_target_properties(hocket_host PROPERTIES EXPORT_NAME host)
-set_target_properties(hocket_client PROPERTIES EXPORT_NAME client)
 set_target_properties(hocket_client_c PROPERTIES EXPORT_NAME client_c)
+add_custom_target(hocket_archives)
+# hocket_archive(NAME EXPORT ROOM…): one archive of the libraries of several rooms.
+function(hocket_archive name export)
+  set(archive hocket_${name}_archive)
+  foreach(room IN LISTS ARGN)
+    hocket_library_of(library ${room})
+    get_target_property(type ${library} TYPE)
+    if(NOT type STREQUAL INTERFACE_LIBRARY)
+      list(APPEND objects $<TARGET_OBJECTS:${library}>)
+    endif()
+  endforeach()
+  add_library(${archive} STATIC ${objects})
+  set_target_properties(${archive} PROPERTIES OUTPUT_NAME hocket_${name} EXPORT_NAME ${export}
+                        LINKER_LANGUAGE CXX)
+  target_compile_features(${archive} PUBLIC cxx_std_20)
+  target_include_directories(${archive} INTERFACE
+                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/hocket>)
+  add_dependencies(hocket_archives ${archive})
+endfunction()
+hocket_archive(core ground ${HOCKET_GROUND})
+hocket_archive(host host core/host)
+hocket_archive(client client client/link client/start client/live)
+target_link_libraries(hocket_core_archive PUBLIC nlohmann_json::nlohmann_json tl::expected
+                      Threads::Threads Boost::headers)
+target_link_libraries(hocket_host_archive PUBLIC hocket_core_archive gloo PkgConfig::hwloc
+                      OpenSSL::Crypto)
+target_link_libraries(hocket_client_archive PUBLIC hocket_core_archive OpenSSL::SSL Boost::headers)
 add_library(hocket_installed_core INTERFACE)
 set_target_properties(hocket_installed_core PROPERTIES EXPORT_NAME core)
-target_link_libraries(hocket_installed_core INTERFACE hocket_host hocket_core)
-foreach(library hocket_core hocket_host hocket_client)
-  target_compile_features(${library} PUBLIC cxx_std_20)
-  target_include_directories(${library} INTERFACE
-                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/hocket>)
-endforeach()
+target_link_libraries(hocket_installed_core INTERFACE hocket_host_archive hocket_core_archive)
 target_include_directories(hocket_client_c INTERFACE
                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-install(TARGETS hocket_core hocket_host hocket_installed_core EXPORT hocketCore
+install(TARGETS hocket_core_archive hocket_host_archive hocket_installed_core EXPORT hocketCore
         ARCHIVE DESTINATION ${archives} COMPONENT development)
-install(TARGETS hocket_client EXPORT hocketClient
+install(TARGETS hocket_client_archive EXPORT hocketClient
         ARCHIVE DESTINATION ${archives} COMPONENT development)
 install(FILES capi/hocket_client.h capi/hocket_schedule.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hocket COMPONENT development)

@@ -8,6 +8,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 
 option(HOCKET_BENCHMARKS "Build the programs in benchmarks/" OFF)
+option(HOCKET_TEST_CASES "Make each case of a unit test a test of CTest, a process of its own" ON)
 set(HOCKET_SANITIZE "" CACHE STRING "Value for -fsanitize=, empty for none")
 option(HOCKET_FUZZ "Build the fuzz targets in tests/fuzz/ in place of the tests; needs clang" OFF)
 set(HOCKET_CUDA "AUTO" CACHE STRING
@@ -27,6 +28,13 @@ if(HOCKET_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
       CCACHE_SLOPPINESS=pch_defines,time_macros ${HOCKET_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${HOCKET_CCACHE})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${HOCKET_CCACHE})
+endif()
+
+# The default linker takes as long for some programs as their compilation does.
+find_program(HOCKET_MOLD mold)
+if(HOCKET_MOLD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_link_options(
+    "$<$<AND:$<LINK_LANGUAGE:CXX>,$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>>:-fuse-ld=mold>")
 endif()
 
 add_library(hocket_options INTERFACE)
@@ -88,12 +96,12 @@ function(hocket_cacheable_header name)
   endif()
 endfunction()
 
-# hocket_library(NAME SOURCES … LINK …): a static library with the project's options.
+# hocket_library(NAME SOURCES … LINK …): a static library with the project's options. Here and
+# below LINK takes rooms ("core/plan") and other libraries.
 function(hocket_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
-  # Of no use to other projects, which link some of the libraries once they are installed.
-  target_link_libraries(${name} PUBLIC $<BUILD_INTERFACE:hocket_options> ${ARG_LINK})
+  hocket_link(${name} PUBLIC hocket_options ${ARG_LINK})
   if(NOT HOCKET_FUZZ)
     target_precompile_headers(${name} REUSE_FROM hocket_library_header)
     hocket_cacheable_header(${name})
@@ -112,7 +120,7 @@ add_custom_target(hocket_jobs)
 function(hocket_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE hocket_options ${ARG_LINK})
+  hocket_link(${name} PRIVATE hocket_options ${ARG_LINK})
   hocket_needed_only(${name})
   add_dependencies(hocket_jobs ${name})
 endfunction()
@@ -136,14 +144,17 @@ function(hocket_test_options name)
   hocket_cacheable_header(${name})
 endfunction()
 
-# hocket_test(NAME SOURCES … LINK … [SINGLE_THREADED] [OPTIMIZED] [WHOLE] [LABEL unit|job|gpu]):
+# hocket_test(NAME SOURCES … LINK … [SINGLE_THREADED] [OPTIMIZED] [WHOLE] [SHARDS n]
+#             [LABEL unit|job|gpu]):
 # adds a GoogleTest program. Tests of label "unit" run under the sanitizers too, under that of
 # threads only if what they test has threads. "job" tests run as released alone: those that start
 # whole programs, and those in which a sanitizer would find nothing more. "gpu" tests are built with
 # them, and skip where there is no device. OPTIMIZED is for tests that compute much themselves.
 # WHOLE programs are one test of CTest, for those whose cases share what takes long to start.
+# Without HOCKET_TEST_CASES a program of unit tests is one test, too, or SHARDS of them that run
+# beside each other: starting a process for each case takes longer than most cases do.
 function(hocket_test name)
-  cmake_parse_arguments(ARG "SINGLE_THREADED;OPTIMIZED;WHOLE" "LABEL" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "SINGLE_THREADED;OPTIMIZED;WHOLE" "LABEL;SHARDS" "SOURCES;LINK" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL unit)
   endif()
@@ -154,8 +165,8 @@ function(hocket_test name)
     return()
   endif()
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE hocket_options ${ARG_LINK}
-                        GTest::gtest GTest::gmock GTest::gtest_main)
+  hocket_link(${name} PRIVATE hocket_options ${ARG_LINK}
+              GTest::gtest GTest::gmock GTest::gtest_main)
   if(ARG_LABEL MATCHES "job|gpu")
     add_dependencies(hocket_jobs ${name})
   endif()
@@ -171,6 +182,18 @@ function(hocket_test name)
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300
                          SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
+    return()
+  endif()
+  if(ARG_LABEL STREQUAL unit AND NOT HOCKET_TEST_CASES)
+    if(NOT ARG_SHARDS)
+      set(ARG_SHARDS 1)
+    endif()
+    foreach(shard RANGE 1 ${ARG_SHARDS})
+      math(EXPR index "${shard} - 1")
+      add_test(NAME ${name}.${shard} COMMAND ${name})
+      set_tests_properties(${name}.${shard} PROPERTIES LABELS unit TIMEOUT 900 ENVIRONMENT
+                           "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${index}")
+    endforeach()
     return()
   endif()
   set(prefix "")

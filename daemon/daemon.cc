@@ -5,8 +5,9 @@
 #include "daemon/api/daemon_state.h"
 #include "daemon/api/openapi.h"
 #include "daemon/live/search_runner.h"
+#include "daemon/metrics/metrics.h"
 #include "daemon/retention/store_keeper.h"
-#include "daemon/server/metrics.h"
+#include "daemon/server/server_metrics.h"
 
 namespace hocket {
 namespace {

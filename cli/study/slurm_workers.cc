@@ -25,7 +25,7 @@ Result<SlurmSubmission> slurm_workers(const OpenStudy& open, const std::string& 
     path = std::filesystem::absolute(*path, error).string();
     err << "note: the store is a file, so workers can run only on this host; for others it has to "
            "be "
-           "a database of PostgreSQL (docs/CLUSTER.md)"
+           "a database of PostgreSQL (docs/guides/cluster.md)"
         << std::endl;
   }
   std::error_code error;

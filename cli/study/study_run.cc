@@ -109,7 +109,7 @@ class StudyRun {
       progress_.note(
           "note: host " + host +
           " has several workers; trials that share processors, devices or a network disturb one "
-          "another (docs/CLUSTER.md says how each worker can have devices of its own)");
+          "another (docs/guides/cluster.md says how each worker can have devices of its own)");
     }
   }
 

@@ -70,7 +70,7 @@ void add_store(CLI::App& program, Action& action) {
   copy->add_flag("--json", options->json, "print JSON");
   copy->footer(
       "All or nothing is copied, as the store is at one moment, and compared row by row.\n"
-      "Trace files stay where they are. docs/CLUSTER.md says how to make a database.\n"
+      "Trace files stay where they are. docs/guides/cluster.md says how to make a database.\n"
       "Example:\n"
       "  hocket store copy ~/.local/state/hocket/hocket.db postgresql://hocket@db/hocket\n");
   copy->callback([options, &action] {

@@ -117,7 +117,7 @@ Result<void> check_host(const WorkOptions& options, Store& store) {
   return failure(ErrorCode::invalid_argument,
                  "study " + study->name + " is run by " + study->owner +
                      " on another host, and a store in a file is for one host; keep studies for "
-                     "several hosts in a database of PostgreSQL (docs/CLUSTER.md)");
+                     "several hosts in a database of PostgreSQL (docs/guides/cluster.md)");
 }
 
 Result<OpenSource> open_source(const WorkOptions& options) {

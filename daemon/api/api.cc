@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "daemon/api/handlers/call.h"
-#include "daemon/server/metrics.h"
+#include "daemon/metrics/metrics.h"
 
 namespace hocket {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 // Trace files that this daemon serves: jobs of hosts that share no folder send theirs, and whoever
-// reads a profile fetches them (docs/CLUSTER.md, "Traces"). Each profile has a set, a folder
+// reads a profile fetches them (docs/guides/cluster.md, "Traces"). Each profile has a set, a folder
 // "SET" with "rank-R.sqlite" and a file that names the store, since one folder may serve several
 // stores. Thread-safe.
 

@@ -6,7 +6,8 @@
 namespace hocket::postgres {
 namespace {
 
-constexpr const char* kCreateNote = "create one as docs/CLUSTER.md says, or name another store";
+constexpr const char* kCreateNote =
+    "create one as docs/guides/cluster.md says, or name another store";
 
 std::int64_t number_of(const std::string& text) {
   std::int64_t number = 0;

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/base/check.h"
-#include "profiler/formats/packed_stream.h"
+#include "profiler/formats/packed/packed_stream.h"
 
 namespace {
 

@@ -15,7 +15,7 @@ using ::testing::IsEmpty;
 TEST(BuildRules, FindSourcesThatNothingBuilds) {
   const SourceFile source = sample("core/host/link.cc", "");
   const auto problems = [&](std::string folder, const std::string& text) {
-    return check_sources_are_built({source, sample(folder + "/CMakeLists.txt", text)});
+    return check_sources_are_built({source, sample(folder + "/CMakeLists.txt", text)}, Rooms());
   };
   EXPECT_THAT(problems("core/host", "hocket_library(x SOURCES link.cc\n  LINK y)\n"), IsEmpty());
   EXPECT_THAT(problems("core", "hocket_library(x SOURCES host/link.cc)\n"), IsEmpty());
@@ -25,7 +25,23 @@ TEST(BuildRules, FindSourcesThatNothingBuilds) {
   EXPECT_THAT(problems("core/host", "hocket_library(x SOURCES emulated_link.cc)\n"), missing);
   EXPECT_THAT(problems("core/host", "# link.cc\n"), missing);
   EXPECT_THAT(problems("store", "hocket_library(x SOURCES link.cc)\n"), missing);
-  EXPECT_THAT(check_sources_are_built({sample("core/host/link.h", "")}), IsEmpty());
+  EXPECT_THAT(check_sources_are_built({sample("core/host/link.h", "")}, Rooms()), IsEmpty());
+}
+
+TEST(BuildRules, TakeSourcesOfRoomsForBuilt) {
+  const Rooms rooms = read_rooms(
+      "| room | holds | may include | public headers |\n|---|---|---|---|\n"
+      "| `core/host` | hosts | | all |\n| `capi` | C | `core` | all |\n| `cli` | verbs | all | "
+      "|\n");
+  const auto problems = [&](std::string path) {
+    return check_sources_are_built({sample(std::move(path), "")}, rooms);
+  };
+  EXPECT_THAT(problems("core/host/link.cc"), IsEmpty());
+  EXPECT_THAT(problems("core/host/emulated/link.cc"), IsEmpty());
+  for (const char* path :
+       {"core/link.cc", "core/host/kernel.cu", "capi/client.cc", "cli/main.cc"}) {
+    EXPECT_THAT(problems(path), ElementsAre(HasSubstr(path)));
+  }
 }
 
 TEST(BuildRules, FindTestsThatMirrorNothing) {
@@ -49,7 +65,7 @@ TEST(BuildRules, FindTestsThatMirrorNothing) {
 }
 
 TEST(BuildRules, HoldInThisTree) {
-  EXPECT_THAT(check_sources_are_built(this_tree()), IsEmpty());
+  EXPECT_THAT(check_sources_are_built(this_tree(), rooms_of_this_tree()), IsEmpty());
   EXPECT_THAT(check_tests_mirror_sources(this_tree()), IsEmpty());
 }
 

@@ -23,7 +23,7 @@ const std::vector<LibraryRule>& library_rules() {
       {"gloo/", {"core/host/gloo_collective.cc", "core/host/gloo_ring.cc"}},
       {"sqlite3", {"store/sqlite/"}},
       {"libpq", {"store/postgres/"}},
-      {"archive", {"profiler/formats/packed_stream"}},
+      {"archive", {"profiler/formats/packed/packed_stream"}},
       {"google/protobuf", {"profiler/formats/perfetto.cc"}},
       {"perfetto.pb.h", {"profiler/formats/perfetto.cc"}},
       {"cupti", {"profiler/cupti/"}},
@@ -45,7 +45,7 @@ const std::vector<LibraryRule>& library_rules() {
       {"boost/beast", {"client/link/http_client.cc", "daemon/http/request_parser.cc"}},
       {"re2/", {"tuner/trial/line_matcher.cc"}},
       {"spdlog/", {"daemon/http/log.cc"}},
-      {"prometheus/", {"daemon/server/metrics.cc"}},
+      {"prometheus/", {"daemon/metrics/metrics.cc"}},
       {"systemd/", {"daemon/server/systemd.cc"}},
       // Clang 14, which builds the fuzz targets, does not compile the views of libstdc++ 12.
       {"ranges", {}},

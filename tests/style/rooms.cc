@@ -1,6 +1,9 @@
 #include "tests/style/rooms.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
+#include <sstream>
 
 #include "tests/style/includes.h"
 
@@ -32,6 +35,24 @@ std::vector<std::string> names_in(std::string_view cell) {
     cell.remove_prefix(std::min(end + 1, cell.size()));
   }
   return names;
+}
+
+std::set<std::string, std::less<>> words_of(std::string_view line) {
+  std::istringstream stream{std::string(line)};
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+/// Returns the first folder of a path: "core" for "core/plan/plan.h".
+std::string_view top_of(std::string_view path) {
+  return path.substr(0, path.find('/'));
+}
+
+/// Returns the floor of a folder at the top, 0 for the highest; none if it stands on no floor.
+std::optional<std::size_t> floor_of(std::string_view top, const Rooms& rooms) {
+  for (std::size_t floor = 0; floor < rooms.floors.size(); ++floor) {
+    if (rooms.floors[floor].contains(top)) return floor;
+  }
+  return std::nullopt;
 }
 
 bool is_header(const std::vector<std::string_view>& cells) {
@@ -113,13 +134,19 @@ bool reaches(const std::string& from, const std::string& to, const Rooms& rooms,
 
 }  // namespace
 
-Rooms read_rooms(std::string_view architecture) {
+Rooms read_rooms(std::string_view document) {
   Rooms result;
   std::set<std::string> ground;
   std::size_t tables = 0;
   bool in_table = false;
-  for (const std::string_view line : lines_of(architecture)) {
+  bool has_floors = false;
+  for (const std::string_view line : lines_of(document)) {
     const auto cells = cells_of(line);
+    if (line.starts_with("    ") && !has_floors) {
+      result.floors.push_back(words_of(line));
+    } else if (!result.floors.empty()) {
+      has_floors = true;
+    }
     if (is_header(cells)) {
       in_table = true;
       ++tables;
@@ -141,6 +168,16 @@ Rooms read_rooms(std::string_view architecture) {
     }
   }
   return result;
+}
+
+const Rooms& rooms_of_this_tree() {
+  static const Rooms rooms = [] {
+    for (const SourceFile& file : this_tree()) {
+      if (file.path == "docs/ROOMS.md") return read_rooms(file.text);
+    }
+    return Rooms();
+  }();
+  return rooms;
 }
 
 std::string_view room_of(std::string_view path, const Rooms& rooms) {
@@ -177,6 +214,28 @@ Problems check_rooms(const std::vector<SourceFile>& tree, const Rooms& rooms) {
     for (const std::string& header : room.public_headers) {
       if (!uses.headers.contains(name + "/" + header)) {
         problems.push_back(name + "/" + header + ": public, but no other room includes it");
+      }
+    }
+  }
+  return problems;
+}
+
+Problems check_floors(const std::vector<SourceFile>& tree, const Rooms& rooms) {
+  Problems problems;
+  for (const SourceFile& file : tree) {
+    const std::string_view top = top_of(file.path);
+    if (file.kind != FileKind::cpp || top == "tests") continue;
+    const auto floor = floor_of(top, rooms);
+    if (!floor) {
+      problems.push_back(file.path + ": " + std::string(top) + "/ stands on no floor");
+      continue;
+    }
+    for (const Include& include : includes_of(file.text)) {
+      const std::string_view other = top_of(include.path);
+      const auto below = include.quoted && other != top ? floor_of(other, rooms) : std::nullopt;
+      if (below && *below <= *floor) {
+        problems.push_back(at(file, include) + "but " + std::string(other) +
+                           "/ is not on a floor below " + std::string(top) + "/");
       }
     }
   }

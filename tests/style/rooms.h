@@ -1,8 +1,8 @@
 #pragma once
 
 // The rooms of the project: which folder may include which, and which headers of a folder others
-// may include. The table of rooms in docs/ARCHITECTURE.md is read here, so that what the document
-// says is what holds. Pure functions.
+// may include. The floors and tables of docs/ROOMS.md are read here, so that what the document says
+// is what holds. Pure functions.
 
 #include <map>
 #include <set>
@@ -25,13 +25,18 @@ struct Room {
 
 struct Rooms {
   std::map<std::string, Room, std::less<>> rooms;  ///< by name
-  Problems problems;                               ///< rows that cannot be read
+  /// Folders at the top by floor, the highest first.
+  std::vector<std::set<std::string, std::less<>>> floors;
+  Problems problems;  ///< rows that cannot be read
 };
 
 /// Reads the tables whose header row is "| room | … | may include | public headers |". In a row
 /// `core` stands for the rooms of the core that know neither a host nor a device nor a simulator:
-/// those whose rows are in the first of the tables.
-Rooms read_rooms(std::string_view architecture);
+/// those whose rows are in the first of the tables. The floors are the first indented lines.
+Rooms read_rooms(std::string_view document);
+
+/// The rooms of the tree that the tests are built from, out of its docs/ROOMS.md.
+const Rooms& rooms_of_this_tree();
 
 /// The room of the longest folder that contains `path`, "" if none does.
 std::string_view room_of(std::string_view path, const Rooms& rooms);
@@ -42,9 +47,13 @@ std::string_view room_of(std::string_view path, const Rooms& rooms);
 Problems check_own_includes(const SourceFile& file, const std::vector<SourceFile>& tree,
                             const Rooms& rooms);
 
-/// The table says no more than is needed: each room exists, each room that it may include is
-/// included, each public header is included from outside its room, and no include leads back.
+/// The tables say no more than is needed: each room exists, each public header is included from
+/// outside its room, and no include leads back.
 Problems check_rooms(const std::vector<SourceFile>& tree, const Rooms& rooms);
+
+/// Each folder at the top stands on a floor, but for the tests, and includes only its own headers
+/// and those of folders on lower floors.
+Problems check_floors(const std::vector<SourceFile>& tree, const Rooms& rooms);
 
 /// At most kMaxFilesInFolder C++ and CUDA files in one folder.
 inline constexpr std::size_t kMaxFilesInFolder = 30;

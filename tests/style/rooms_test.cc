@@ -18,7 +18,8 @@ constexpr const char* kHeader =
 
 /// A small house: two rooms of the ground, a library over them, a program, and the tests.
 Rooms house() {
-  return read_rooms(std::string(kHeader) +
+  return read_rooms("Floors:\n\n    cli\n    store   profiler\n    core\n\nRooms:\n\n" +
+                    std::string(kHeader) +
                     "| `core/base` | values | | all |\n"
                     "| `core/plan` | decisions | `core/base` | `plan` |\n"
                     "\nAnd above them:\n\n" +
@@ -116,6 +117,24 @@ TEST(Rooms, SayNoMoreThanIsUsed) {
   EXPECT_THAT(check_rooms(tree, empty), ::testing::Contains("plugins: a room without files"));
 }
 
+TEST(Rooms, StandOnFloors) {
+  EXPECT_THAT(house().floors, ElementsAre(ElementsAre("cli"), ElementsAre("profiler", "store"),
+                                          ElementsAre("core")));
+  const auto problems = [](std::string path, const std::string& header) {
+    return check_floors({including(std::move(path), header)}, house());
+  };
+  EXPECT_THAT(problems("cli/verb.cc", "store/store.h"), IsEmpty());
+  EXPECT_THAT(problems("store/a.cc", "store/store.h"), IsEmpty());
+  EXPECT_THAT(problems("store/a.cc", "core/base/check.h"), IsEmpty());
+  EXPECT_THAT(problems("tests/store/a.cc", "cli/verb.h"), IsEmpty());
+  EXPECT_THAT(problems("core/base/check.cc", "store/store.h"),
+              ElementsAre(HasSubstr("store/ is not on a floor below core/")));
+  EXPECT_THAT(problems("store/a.cc", "profiler/metrics.h"),
+              ElementsAre(HasSubstr("profiler/ is not on a floor below store/")));
+  EXPECT_THAT(problems("attic/a.cc", "core/base/check.h"),
+              ElementsAre("attic/a.cc: attic/ stands on no floor"));
+}
+
 TEST(Rooms, AreNotCrowded) {
   std::vector<SourceFile> tree;
   for (std::size_t i = 0; i < kMaxFilesInFolder; ++i) {
@@ -128,13 +147,11 @@ TEST(Rooms, AreNotCrowded) {
 
 TEST(Rooms, HoldInThisTree) {
   const auto& tree = this_tree();
-  const auto document = std::find_if(tree.begin(), tree.end(), [](const SourceFile& file) {
-    return file.path == "docs/ARCHITECTURE.md";
-  });
-  ASSERT_NE(document, tree.end());
-  const Rooms rooms = read_rooms(document->text);
+  const Rooms& rooms = rooms_of_this_tree();
   ASSERT_GT(rooms.rooms.size(), 20u);
+  ASSERT_GT(rooms.floors.size(), 5u);
   EXPECT_THAT(check_rooms(tree, rooms), IsEmpty());
+  EXPECT_THAT(check_floors(tree, rooms), IsEmpty());
   EXPECT_THAT(check_folder_size(tree), IsEmpty());
   for (const SourceFile& file : tree) {
     EXPECT_THAT(check_own_includes(file, tree, rooms), IsEmpty());

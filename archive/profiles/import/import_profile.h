@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "archive/profiles/import/imported_traces.h"
 #include "archive/profiles/import/trace_inputs.h"
+#include "archive/profiles/traces/imported_traces.h"
 #include "core/base/result.h"
 #include "store/store.h"
 

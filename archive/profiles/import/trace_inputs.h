@@ -1,9 +1,9 @@
 #pragma once
 
 // Finds the traces in what people name: files, packed files, archives, folders, standard input.
-// Everything is read as a stream (profiler/formats/packed_stream.h). Only databases that are packed
-// or come from standard input are written to the disk, into a folder that goes afterwards. One
-// thread.
+// Everything is read as a stream (profiler/formats/packed/packed_stream.h). Only databases that are
+// packed or come from standard input are written to the disk, into a folder that goes afterwards.
+// One thread.
 
 #include <cstdint>
 #include <functional>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "profiler/formats/packed_stream.h"
+#include "profiler/formats/packed/packed_stream.h"
 
 namespace hocket {
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// The seam to the daemons that serve trace files (docs/CLUSTER.md, "Traces"). A process that saves
-// a profile sends its trace files to a daemon, and a process that reads the profile fetches them,
-// so that hosts need no folder in common. Thread-safe.
+// The seam to the daemons that serve trace files (docs/guides/cluster.md, "Traces"). A process that
+// saves a profile sends its trace files to a daemon, and a process that reads the profile fetches
+// them, so that hosts need no folder in common. Thread-safe.
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 
-// The plugin's options, from environment variables (docs/NCCL.md). Each communicator reads them
-// once.
+// The plugin's options, from environment variables (docs/guides/nccl.md). Each communicator reads
+// them once.
 
 #include <string>
 

@@ -4,7 +4,7 @@
     optimizer = torch.optim.AdamW(model.parameters())
     job = hocket.torch.tune(model, optimizer)
 
-docs/PYTORCH.md says what is tuned and what is left alone.
+docs/guides/pytorch.md says what is tuned and what is left alone.
 """
 
 from hocket.torch.job import Job

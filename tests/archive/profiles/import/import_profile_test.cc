@@ -12,7 +12,7 @@
 #include "archive/profiles/predict.h"
 #include "profiler/formats/chrome_trace.h"
 #include "tests/archive/profiles/profiled_job.h"
-#include "tests/profiler/formats/packed_stream_writer.h"
+#include "tests/profiler/formats/packed/packed_stream_writer.h"
 #include "tests/store/sqlite/nsight_export.h"
 
 namespace hocket {

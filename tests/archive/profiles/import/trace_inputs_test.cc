@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "archive/profiles/import/import_profile.h"
-#include "tests/profiler/formats/packed_stream_writer.h"
+#include "tests/profiler/formats/packed/packed_stream_writer.h"
 #include "tests/store/fixtures.h"
 
 namespace hocket {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "archive/profiles/import/imported_traces.h"
+#include "archive/profiles/traces/imported_traces.h"
 
 namespace hocket {
 namespace {

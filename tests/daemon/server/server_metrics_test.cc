@@ -1,4 +1,4 @@
-#include "daemon/server/metrics.h"
+#include "daemon/server/server_metrics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,18 +8,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(Metrics, StandTogetherByNameWithEscapedLabels) {
-  MetricsText metrics;
-  metrics.counter("a_total", "A's", {{"who", "x\"\\\n"}}, 1);
-  metrics.gauge("b", "B", {}, 2.5);
-  metrics.counter("a_total", "again", {{"who", "y"}}, 3);
-  EXPECT_EQ(metrics.text(),
-            "# HELP a_total A's\n# TYPE a_total counter\n"
-            "a_total{who=\"x\\\"\\\\\\n\"} 1\na_total{who=\"y\"} 3\n"
-            "# HELP b B\n# TYPE b gauge\nb 2.5\n");
-}
-
-TEST(Metrics, SayWhatTheServerCounts) {
+TEST(ServerMetrics, SayWhatTheServerCounts) {
   ServerCounts counts;
   counts.responses_by_class[4] = 7;
   counts.open_streams = 3;

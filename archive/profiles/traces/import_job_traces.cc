@@ -1,4 +1,4 @@
-#include "archive/profiles/import/import_job_traces.h"
+#include "archive/profiles/traces/import_job_traces.h"
 
 #include <array>
 #include <cerrno>
@@ -10,8 +10,8 @@
 
 #include "archive/profiles/calibrate_profile.h"
 #include "archive/profiles/common_structure.h"
-#include "archive/profiles/import/imported_traces.h"
 #include "archive/profiles/save_profile.h"
+#include "archive/profiles/traces/imported_traces.h"
 
 namespace hocket {
 namespace {

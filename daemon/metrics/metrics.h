@@ -9,8 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/server/server.h"
-
 namespace hocket {
 
 /// Content type of the text.
@@ -34,8 +32,5 @@ class MetricsText {
   struct Families;
   std::unique_ptr<Families> families_;
 };
-
-/// Adds the server's counts, as hocket_http_….
-void add_metrics(const ServerCounts& counts, MetricsText& metrics);
 
 }  // namespace hocket

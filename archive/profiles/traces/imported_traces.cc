@@ -1,4 +1,4 @@
-#include "archive/profiles/import/imported_traces.h"
+#include "archive/profiles/traces/imported_traces.h"
 
 #include <algorithm>
 #include <istream>

@@ -1,4 +1,4 @@
-#include "profiler/formats/packed_stream.h"
+#include "profiler/formats/packed/packed_stream.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <sstream>
 #include <utility>
 
-#include "tests/profiler/formats/packed_stream_writer.h"
+#include "tests/profiler/formats/packed/packed_stream_writer.h"
 
 namespace hocket {
 namespace {

@@ -1,4 +1,4 @@
-#include "profiler/formats/packed_stream.h"
+#include "profiler/formats/packed/packed_stream.h"
 
 #include <archive.h>
 #include <archive_entry.h>
