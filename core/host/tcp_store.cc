@@ -31,9 +31,11 @@ std::string secret_differs(const char* how) {
          "; set it to the same text on every rank, or on none";
 }
 
-class Client final : public TcpStoreClient {
+}  // namespace
+
+class TcpStoreClient::Connection {
  public:
-  Client() : socket_(context_) {}
+  Connection() : socket_(context_) {}
 
   /// Throws SystemError when the server cannot be reached or does not answer in time.
   Result<void> connect(const std::string& host, std::uint16_t port, const std::string& secret,
@@ -46,7 +48,7 @@ class Client final : public TcpStoreClient {
     return introduce(secret, deadline);
   }
 
-  Result<void> set(const std::string& key, const std::vector<char>& value) override {
+  Result<void> set(const std::string& key, const std::vector<char>& value) {
     if (key.size() > longest_key_ || value.size() > longest_value_) {
       return failure(ErrorCode::invalid_argument,
                      "the ranks' meeting point takes keys of at most " +
@@ -72,7 +74,7 @@ class Client final : public TcpStoreClient {
     }
   }
 
-  Result<std::vector<char>> get(const std::string& key, milliseconds timeout) override {
+  Result<std::vector<char>> get(const std::string& key, milliseconds timeout) {
     try {
       for (milliseconds left = timeout;;) {
         const milliseconds wait = std::clamp(left, milliseconds(0), wire::kLongestWait);
@@ -88,9 +90,7 @@ class Client final : public TcpStoreClient {
     }
   }
 
-  std::string local_address() const override {
-    return socket_.local_endpoint().address().to_string();
-  }
+  std::string local_address() const { return socket_.local_endpoint().address().to_string(); }
 
  private:
   /// Performs steps 1 to 3 of core/host/tcp_store_wire.h.
@@ -179,7 +179,22 @@ class Client final : public TcpStoreClient {
   std::size_t longest_key_ = 0, longest_value_ = 0;
 };
 
-}  // namespace
+TcpStoreClient::TcpStoreClient(std::unique_ptr<Connection> connection)
+    : connection_(std::move(connection)) {}
+
+TcpStoreClient::~TcpStoreClient() = default;
+
+Result<void> TcpStoreClient::set(const std::string& key, const std::vector<char>& value) {
+  return connection_->set(key, value);
+}
+
+Result<std::vector<char>> TcpStoreClient::get(const std::string& key, milliseconds timeout) {
+  return connection_->get(key, timeout);
+}
+
+std::string TcpStoreClient::local_address() const {
+  return connection_->local_address();
+}
 
 Result<std::unique_ptr<TcpStoreClient>> TcpStoreClient::connect(const std::string& host,
                                                                 std::uint16_t port,
@@ -188,9 +203,9 @@ Result<std::unique_ptr<TcpStoreClient>> TcpStoreClient::connect(const std::strin
   const auto deadline = deadline_after(timeout);
   for (;;) {
     try {
-      auto client = std::make_unique<Client>();
-      HOCKET_TRY(client->connect(host, port, secret, deadline));
-      return client;
+      auto connection = std::make_unique<Connection>();
+      HOCKET_TRY(connection->connect(host, port, secret, deadline));
+      return std::unique_ptr<TcpStoreClient>(new TcpStoreClient(std::move(connection)));
     } catch (const SystemError& e) {
       if (std::chrono::steady_clock::now() >= deadline) {
         return failure(ErrorCode::timed_out,

@@ -44,31 +44,41 @@ struct TcpStoreServerOptions {
 };
 
 /// Serves clients on a thread of its own until it is destroyed. Thread-safe.
-class TcpStoreServer {
+class TcpStoreServer final {
  public:
-  virtual ~TcpStoreServer() = default;
-  virtual std::uint16_t port() const = 0;
+  ~TcpStoreServer();
+  TcpStoreServer(const TcpStoreServer&) = delete;
+  TcpStoreServer& operator=(const TcpStoreServer&) = delete;
+
+  std::uint16_t port() const;
   /// Returns how many times accepting a connection has failed.
-  virtual std::uint64_t failed_accepts() const = 0;
+  std::uint64_t failed_accepts() const;
 
   /// Listens at the addresses of `host` that this host has. If it has none (an address that is
   /// translated on the way), or only loopback ones although clients are elsewhere, it listens at
   /// every address with a secret, and without one returns unavailable. unavailable also when the
   /// port is taken.
   static Result<std::unique_ptr<TcpStoreServer>> listen(const TcpStoreServerOptions& options);
+
+ private:
+  class Service;
+  explicit TcpStoreServer(std::unique_ptr<Service> service);
+
+  const std::unique_ptr<Service> service_;
 };
 
 /// One rank's connection. Not thread-safe.
-class TcpStoreClient {
+class TcpStoreClient final {
  public:
-  virtual ~TcpStoreClient() = default;
+  ~TcpStoreClient();
+  TcpStoreClient(const TcpStoreClient&) = delete;
+  TcpStoreClient& operator=(const TcpStoreClient&) = delete;
 
-  virtual Result<void> set(const std::string& key, const std::vector<char>& value) = 0;
+  Result<void> set(const std::string& key, const std::vector<char>& value);
   /// Returns the value of `key`. Blocks until the key is set, at most `timeout`; then timed_out.
-  virtual Result<std::vector<char>> get(const std::string& key,
-                                        std::chrono::milliseconds timeout) = 0;
+  Result<std::vector<char>> get(const std::string& key, std::chrono::milliseconds timeout);
   /// Returns the address of this host from which it reaches the server.
-  virtual std::string local_address() const = 0;
+  std::string local_address() const;
 
   /// Connects to the server and proves to it, and it to this client, that both have `secret`.
   /// Retries until it answers, at most `timeout`; then timed_out. invalid_argument, at once, if one
@@ -77,6 +87,12 @@ class TcpStoreClient {
                                                          std::uint16_t port,
                                                          std::chrono::milliseconds timeout,
                                                          const std::string& secret = {});
+
+ private:
+  class Connection;
+  explicit TcpStoreClient(std::unique_ptr<Connection> connection);
+
+  const std::unique_ptr<Connection> connection_;
 };
 
 }  // namespace hocket

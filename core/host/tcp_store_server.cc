@@ -76,10 +76,12 @@ class Reservation {
   std::size_t bytes_;
 };
 
+}  // namespace
+
 /// Everything but the constructor, the destructor and what they call runs on one thread.
-class Server final : public TcpStoreServer {
+class TcpStoreServer::Service {
  public:
-  explicit Server(const TcpStoreServerOptions& options) : options_(options) {}
+  explicit Service(const TcpStoreServerOptions& options) : options_(options) {}
 
   Result<void> start() {
     auto acceptors = open_tcp_store_listeners(context_, options_);
@@ -91,7 +93,7 @@ class Server final : public TcpStoreServer {
     return {};
   }
 
-  ~Server() override {
+  ~Service() {
     // run() returns when all that it ran for is closed.
     asio::post(context_, [this] {
       closing_ = true;
@@ -102,8 +104,8 @@ class Server final : public TcpStoreServer {
     });
   }
 
-  std::uint16_t port() const override { return port_; }
-  std::uint64_t failed_accepts() const override { return failed_accepts_; }
+  std::uint16_t port() const { return port_; }
+  std::uint64_t failed_accepts() const { return failed_accepts_; }
 
  private:
   const TcpStoreLimits& limits() const { return options_.limits; }
@@ -297,8 +299,6 @@ class Server final : public TcpStoreServer {
   std::jthread running_;
 };
 
-}  // namespace
-
 TcpStoreLimits TcpStoreLimits::for_ranks(std::size_t ranks, std::size_t meetings) {
   // In each meeting a rank sets the name of its host, and its addresses: one of 136 bytes for every
   // other rank.
@@ -312,9 +312,21 @@ TcpStoreLimits TcpStoreLimits::for_ranks(std::size_t ranks, std::size_t meetings
 
 Result<std::unique_ptr<TcpStoreServer>> TcpStoreServer::listen(
     const TcpStoreServerOptions& options) {
-  auto server = std::make_unique<Server>(options);
-  HOCKET_TRY(server->start());
-  return server;
+  auto service = std::make_unique<Service>(options);
+  HOCKET_TRY(service->start());
+  return std::unique_ptr<TcpStoreServer>(new TcpStoreServer(std::move(service)));
+}
+
+TcpStoreServer::TcpStoreServer(std::unique_ptr<Service> service) : service_(std::move(service)) {}
+
+TcpStoreServer::~TcpStoreServer() = default;
+
+std::uint16_t TcpStoreServer::port() const {
+  return service_->port();
+}
+
+std::uint64_t TcpStoreServer::failed_accepts() const {
+  return service_->failed_accepts();
 }
 
 }  // namespace hocket

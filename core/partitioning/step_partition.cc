@@ -25,24 +25,6 @@ PartitionedStep as_it_is(StepDescription step) {
 
 }  // namespace
 
-ScheduleConfig unpartitioned(const ScheduleConfig& config) {
-  const ScheduleConfig plain;
-  ScheduleConfig result = config;
-  result.bucket_bytes = plain.bucket_bytes;
-  result.primitive = plain.primitive;
-  result.group_ranks = plain.group_ranks;
-  result.launch = plain.launch;
-  result.compute_parts = plain.compute_parts;
-  result.compute_order = plain.compute_order;
-  result.micro_batches_kept = plain.micro_batches_kept;
-  result.regions.clear();
-  return result;
-}
-
-bool is_partitioned(const ScheduleConfig& config) {
-  return config != unpartitioned(config);
-}
-
 Result<PartitionedStep> partition_step(const StepDescription& step, const ScheduleConfig& config) {
   StepDescription general = expand(step);
   if (!is_partitioned(config)) return as_it_is(std::move(general));

@@ -53,16 +53,10 @@ struct PartitionedStep {
   std::vector<PieceOrigin> origins;
 };
 
-/// Returns whether partition_step() changes steps under `config`. If not, collectives are only
-/// divided into parts when they start.
-bool is_partitioned(const ScheduleConfig& config);
-/// Returns `config` with the defaults for all knobs that partition steps.
-ScheduleConfig unpartitioned(const ScheduleConfig& config);
-
-/// Partitions `step`. Requires valid arguments. invalid_argument names region and field if the
-/// configuration does not fit the step: an unknown region (suggests the nearest), a dimension that
-/// does not exist or must not be divided, ranks that do not form groups, more memory than
-/// available.
+/// Partitions `step`, which stays as it is unless is_partitioned(config). Requires valid arguments.
+/// invalid_argument names region and field if the configuration does not fit the step: an unknown
+/// region (suggests the nearest), a dimension that does not exist or must not be divided, ranks
+/// that do not form groups, more memory than available.
 Result<PartitionedStep> partition_step(const StepDescription& step, const ScheduleConfig& config);
 
 }  // namespace hocket

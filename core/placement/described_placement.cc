@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/partitioning/step_partition.h"
+#include "core/step/schedule_config.h"
 
 namespace hocket {
 namespace {

@@ -1,6 +1,34 @@
 #include "core/plan/plan.h"
 
+#include "core/step/schedule_config.h"
+#include "core/step/step_description.h"
+
 namespace hocket {
+namespace {
+
+PartOrder part_order(CollectiveOrder order, bool has_static_order, int rank) {
+  if (order == CollectiveOrder::fifo) return PartOrder::fifo;
+  const bool is_told = rank > 0 || (order == CollectiveOrder::static_order && has_static_order);
+  return is_told ? PartOrder::announced : PartOrder::priority;
+}
+
+}  // namespace
+
+PlanOptions plan_options(const ScheduleConfig& config, bool has_static_order, int rank,
+                         int servers) {
+  if (servers > 0 && config.communication == Communication::parameter_server) {
+    return {.partition_bytes = config.partition_bytes,
+            .credit_bytes = config.credit_bytes,
+            .order = config.order == CollectiveOrder::fifo ? PartOrder::fifo : PartOrder::priority,
+            .servers = servers,
+            .pull_credit_bytes =
+                config.pull_credit_bytes > 0 ? config.pull_credit_bytes : config.credit_bytes};
+  }
+  // Partitioning a step divides its collectives, too, so the plan leaves them whole.
+  return {.partition_bytes = is_partitioned(config) ? kMaxStepTaskBytes : config.partition_bytes,
+          .credit_bytes = config.credit_bytes,
+          .order = part_order(config.order, has_static_order, rank)};
+}
 
 void Plan::configure(const PlanOptions& options) {
   HOCKET_CHECK(options.partition_bytes > 0 && options.credit_bytes > 0,

@@ -51,6 +51,8 @@
 
 namespace hocket {
 
+struct ScheduleConfig;  // core/step/schedule_config.h
+
 enum class PartOrder { fifo, priority, announced };
 
 struct PlanOptions {
@@ -67,6 +69,11 @@ struct PlanOptions {
 
   bool operator==(const PlanOptions&) const = default;
 };
+
+/// Returns the options of the plan of rank `rank` under `config`, with a static order or without,
+/// in a job with `servers` parameter servers.
+PlanOptions plan_options(const ScheduleConfig& config, bool has_static_order, int rank,
+                         int servers = 0);
 
 /// One part of a collective, to start now.
 struct PartDecision {

@@ -57,9 +57,6 @@ class ServerAssignment {
     return places_[data];
   }
 
-  /// Bytes of the collectives seen so far, by server.
-  std::span<const std::int64_t> load_bytes() const { return load_bytes_; }
-
  private:
   static constexpr int kUnassigned = -1;
 
@@ -75,6 +72,7 @@ class ServerAssignment {
     return {tensors_++, static_cast<int>(first)};
   }
 
+  /// Bytes of the collectives seen so far, by server.
   std::vector<std::int64_t> load_bytes_;
   std::vector<Place> places_;  // by data
   std::uint32_t tensors_ = 0;

@@ -33,7 +33,7 @@
 
 namespace hocket {
 
-class Dispatch final : public WorkSource {
+class Dispatch final : public WorkSource, public TaskSink {
  public:
   /// Starts `executor`. It must outlive the dispatch, and so must `trace` and `observer`, which may
   /// be null. `has_static_order` as in end_step(), for the first step.
@@ -50,11 +50,13 @@ class Dispatch final : public WorkSource {
   const Schedule& schedule() const { return schedule_; }
   /// Counts the calls of configure().
   std::uint64_t configurations() const { return configurations_; }
+  /// Returns a StepWork::version that no step had before.
+  std::uint64_t new_version() { return ++versions_; }
   /// Changes the schedule between steps; restarts the executor if its lanes or the order change.
   Result<void> configure(Schedule schedule, bool has_static_order);
 
   DataId add_data();
-  void submit(TaskSubmission&& submission, std::span<const Access> accesses);
+  void submit(TaskSubmission&& submission, std::span<const Access> accesses) override;
   /// Passes all submissions on to the plan and declares that more will not come soon.
   void flush();
   /// True between submit() and the next flush().
@@ -199,6 +201,7 @@ class Dispatch final : public WorkSource {
   /// captured_ or whole_step_ is set.
   bool launches_ = false;
   std::uint64_t configurations_ = 0;
+  std::uint64_t versions_ = 0;
 
   // Locked before mutex_ when both are. A stream that finds nothing to run looks here before it
   // sleeps, so no submission is left behind.

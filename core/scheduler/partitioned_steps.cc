@@ -34,12 +34,7 @@ void PartitionedSteps::submit(TaskSubmission&& submission, std::span<const Acces
     return;
   }
   if (before == State::recognised) submit_rest();
-  pass_on(std::move(submission), accesses);
-}
-
-void PartitionedSteps::pass_on(TaskSubmission&& submission, std::span<const Access> accesses) {
-  if (capturing_) return capturing_->add(std::move(submission), accesses);
-  dispatch_.submit(std::move(submission), accesses);
+  sink_->submit(std::move(submission), accesses);
 }
 
 void PartitionedSteps::map_data() {
@@ -84,7 +79,7 @@ void PartitionedSteps::submit_piece(std::uint32_t piece) {
   } else {
     submission.body = body_of(origin);
   }
-  pass_on(std::move(submission), accesses);
+  sink_->submit(std::move(submission), accesses);
 }
 
 TaskBody PartitionedSteps::body_of(const PieceOrigin& origin) {
@@ -141,7 +136,7 @@ void PartitionedSteps::submit_rest() {
     }
     (void)dispatch_.synchronize();
     const Access access = substitution_.access_of(rest.index);
-    pass_on(std::move(held_[rest.index]), {&access, 1});
+    sink_->submit(std::move(held_[rest.index]), {&access, 1});
     (void)dispatch_.synchronize();
   }
   (void)dispatch_.synchronize();
@@ -164,7 +159,7 @@ Result<void> PartitionedSteps::end_step() {
 
 Result<void> PartitionedSteps::launch(const std::shared_ptr<StepCapture>& step) {
   const bool was_recognised = is_recognised();
-  submit_all(*step);
+  step->submit_to(*this);
   auto ended = end_step();
   if (!was_recognised && is_recognised()) {
     recognised_ = step;
@@ -173,26 +168,21 @@ Result<void> PartitionedSteps::launch(const std::shared_ptr<StepCapture>& step) 
   return ended;
 }
 
-std::shared_ptr<StepCapture> PartitionedSteps::capture_of_pieces(
-    const std::shared_ptr<StepCapture>& step) {
+std::shared_ptr<StepCapture> PartitionedSteps::formed(const std::shared_ptr<StepCapture>& step) {
   const bool is_known = is_recognised() && recognised_ == step &&
                         recognised_number_ == substitution_.recognised_steps();
   if (!is_known) return nullptr;
   if (pieces_ && pieces_version_ == substitution_.version()) return pieces_;
   // Launches under way may still call the bodies of the step captured before.
   (void)dispatch_.synchronize();
-  capturing_ = std::make_shared<StepCapture>();
-  submit_all(*step);
+  pieces_ = std::make_shared<StepCapture>();
+  sink_ = pieces_.get();
+  step->submit_to(*this);
   end_substitution();
-  pieces_ = std::exchange(capturing_, nullptr);
+  sink_ = &dispatch_;
   pieces_->finish();
   pieces_version_ = substitution_.version();
   return pieces_;
-}
-
-void PartitionedSteps::submit_all(StepCapture& step) {
-  for (std::uint32_t task = 0; task < step.step()->size(); ++task)
-    submit(step.submission_of(task), step.step()->task(task).accesses);
 }
 
 }  // namespace hocket

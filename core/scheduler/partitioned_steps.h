@@ -15,38 +15,37 @@
 #include "core/base/result.h"
 #include "core/scheduler/dispatch.h"
 #include "core/scheduler/step_capture.h"
+#include "core/scheduler/step_form.h"
 #include "core/scheduler/step_substitution.h"
 #include "core/scheduler/task_submission.h"
 #include "core/step/rank_grid.h"
 
 namespace hocket {
 
-class PartitionedSteps {
+class PartitionedSteps final : public StepForm {
  public:
   PartitionedSteps(Dispatch& dispatch, const RankGrid& grid)
       : dispatch_(dispatch), substitution_(grid) {}
 
   /// As StepSubstitution::configure().
-  Result<void> configure(const ScheduleConfig& config) { return substitution_.configure(config); }
-  /// True if the next task runs in place of others that were submitted, as the static order
-  /// assumes.
+  Result<void> configure(const ScheduleConfig& config) override {
+    return substitution_.configure(config);
+  }
+  void submit(TaskSubmission&& submission, std::span<const Access> accesses) override;
+  Result<void> end_step() override;
+  Result<void> launch(const std::shared_ptr<StepCapture>& step) override;
+  /// Returns the capture of the step that `step` is partitioned into; null unless `step` is the one
+  /// that is recognised.
+  std::shared_ptr<StepCapture> formed(const std::shared_ptr<StepCapture>& step) override;
+  /// The static order is made for the partitioned step.
+  bool follows_static_order() const override { return is_recognised(); }
+  bool renames_data() const override { return true; }
+
+ private:
+  /// True if the next task runs in place of others that were submitted.
   bool is_recognised() const {
     return substitution_.state() == StepSubstitution::State::recognised;
   }
-
-  void submit(TaskSubmission&& submission, std::span<const Access> accesses);
-  Result<void> end_step();
-
-  /// Submits all tasks of a captured step and ends the step.
-  Result<void> launch(const std::shared_ptr<StepCapture>& step);
-  /// Returns the capture of the step that `step` is partitioned into; null unless `step` is the one
-  /// that is recognised. May wait for everything submitted.
-  std::shared_ptr<StepCapture> capture_of_pieces(const std::shared_ptr<StepCapture>& step);
-
- private:
-  /// Passes a task on to the dispatch, or to the capture.
-  void pass_on(TaskSubmission&& submission, std::span<const Access> accesses);
-  void submit_all(StepCapture& step);
   void submit_piece(std::uint32_t piece);
   /// Submits what is left of a step that differs from the recognised one.
   void submit_rest();
@@ -73,8 +72,8 @@ class PartitionedSteps {
   /// The partitioned form of recognised_, for a version of the substitution.
   std::shared_ptr<StepCapture> pieces_;
   std::uint64_t pieces_version_ = 0;
-  /// Gets the tasks while pieces_ is captured; otherwise null.
-  std::shared_ptr<StepCapture> capturing_;
+  /// Gets the tasks: the dispatch, or pieces_ while that is captured.
+  TaskSink* sink_ = &dispatch_;
 };
 
 }  // namespace hocket

@@ -168,8 +168,7 @@ Result<void> PlacedSteps::end_step() {
 }
 
 Result<void> PlacedSteps::launch(const std::shared_ptr<StepCapture>& step) {
-  for (std::uint32_t task = 0; task < step->step()->size(); ++task)
-    submit(step->submission_of(task), step->step()->task(task).accesses);
+  step->submit_to(*this);
   return end_step();
 }
 

@@ -22,29 +22,26 @@
 #include "core/placement/offload_memory.h"
 #include "core/scheduler/dispatch.h"
 #include "core/scheduler/step_capture.h"
+#include "core/scheduler/step_form.h"
 #include "core/scheduler/task_submission.h"
 #include "core/trace/trace_sink.h"
 
 namespace hocket {
 
-class PlacedSteps {
+class PlacedSteps final : public StepForm {
  public:
   /// `dispatch`, `memory` and `trace`, which may be null, must outlive this.
-  PlacedSteps(Dispatch& dispatch, OffloadMemory& memory, const ScheduleConfig& config,
-              TraceSink* trace)
-      : dispatch_(dispatch), memory_(memory), trace_(trace), config_(config) {}
+  PlacedSteps(Dispatch& dispatch, OffloadMemory& memory, TraceSink* trace)
+      : dispatch_(dispatch), memory_(memory), trace_(trace) {}
 
-  /// Places steps as `config` says from now on. Requires that everything submitted has run. Returns
-  /// invalid_argument, and changes nothing, where the last step does not fit.
-  Result<void> configure(const ScheduleConfig& config);
-
-  void add_data(DataId data, const DataPlace& place, std::string_view name);
-  void submit(TaskSubmission&& submission, std::span<const Access> accesses);
+  Result<void> configure(const ScheduleConfig& config) override;
+  void add_data(DataId data, const DataPlace& place, std::string_view name) override;
+  void submit(TaskSubmission&& submission, std::span<const Access> accesses) override;
   /// Submits the placed step and ends it. Returns invalid_argument, and fails the dispatch, where
   /// it does not fit.
-  Result<void> end_step();
-  /// Submits all tasks of a captured step and ends the step.
-  Result<void> launch(const std::shared_ptr<StepCapture>& step);
+  Result<void> end_step() override;
+  Result<void> launch(const std::shared_ptr<StepCapture>& step) override;
+  bool renames_data() const override { return true; }
 
  private:
   /// Returns whether a task is the next one of the placed step, after others that were.

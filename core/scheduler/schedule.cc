@@ -4,36 +4,8 @@
 #include <utility>
 
 #include "core/collective/collective_parts.h"
-#include "core/partitioning/step_partition.h"
-#include "core/scheduler/scheduler.h"
 
 namespace hocket {
-namespace {
-
-PartOrder part_order(CollectiveOrder order, bool has_static_order, int rank) {
-  if (order == CollectiveOrder::fifo) return PartOrder::fifo;
-  const bool is_told = rank > 0 || (order == CollectiveOrder::static_order && has_static_order);
-  return is_told ? PartOrder::announced : PartOrder::priority;
-}
-
-}  // namespace
-
-PlanOptions plan_options(const ScheduleConfig& config, bool has_static_order, int rank,
-                         int servers) {
-  if (servers > 0 && config.communication == Communication::parameter_server) {
-    return {.partition_bytes = config.partition_bytes,
-            .credit_bytes = config.credit_bytes,
-            .order = config.order == CollectiveOrder::fifo ? PartOrder::fifo : PartOrder::priority,
-            .servers = servers,
-            .pull_credit_bytes =
-                config.pull_credit_bytes > 0 ? config.pull_credit_bytes : config.credit_bytes};
-  }
-  // Partitioning a step divides its collectives, too, so the plan leaves them whole.
-  return {.partition_bytes = is_partitioned(config) ? kMaxStepTaskBytes : config.partition_bytes,
-          .credit_bytes = config.credit_bytes,
-          .order = part_order(config.order, has_static_order, rank)};
-}
-
 Schedule schedule_of(const ScheduleConfig& config, std::vector<std::uint32_t> static_order,
                      int rank, int ranks, int servers) {
   const bool is_served = servers > 0 && config.communication == Communication::parameter_server;

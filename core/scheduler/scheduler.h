@@ -56,12 +56,10 @@ namespace hocket {
 
 class Dispatch;
 class OffloadMemory;
-class PartitionedSteps;
-class PlacedSteps;
 struct Schedule;
 class StepCapture;
-class WholeSteps;
-struct TaskSubmission;
+class StepForm;
+class TaskSink;
 
 struct SchedulerOptions {
   /// Receives a record of what ran, if not null.
@@ -77,11 +75,6 @@ struct SchedulerOptions {
   /// lanes.
   OffloadMemory* memory = nullptr;
 };
-
-/// Returns the options of the plan of rank `rank`, with a static order or without, in a job with
-/// `servers` parameter servers; for a tape's header.
-PlanOptions plan_options(const ScheduleConfig& config, bool has_static_order, int rank,
-                         int servers = 0);
 
 class Scheduler final {
  public:
@@ -168,26 +161,28 @@ class Scheduler final {
   static constexpr std::int64_t kStepsAhead = 1;
 
  private:
-  void submit(TaskSubmission&& submission, std::span<const Access> accesses);
   void submit_collective(const TaskOptions& options, DataId data, std::span<float> values,
                          CollectiveKind kind, const OptimizerStep* optimizer = nullptr);
-  /// Makes partitioned_ fit `config`, if that partitions steps.
-  Result<void> configure_partition(const ScheduleConfig& config);
-  bool launches_whole_steps() const;
+  /// Returns the form of steps under `schedule`.
+  StepForm& form_of(const Schedule& schedule);
+  bool launches_whole_steps(const Schedule& schedule) const;
   Schedule schedule_of(const ScheduleConfig& config, std::vector<std::uint32_t> static_order) const;
 
   // All used by the submitter's thread only. dispatch_ has the threads' common state.
   Executor& executor_;
   const bool is_observed_;
-  /// The configuration partitions steps.
-  bool partitions_ = false;
   std::shared_ptr<Capture> capturing_;
   std::unique_ptr<Dispatch> dispatch_;
-  std::unique_ptr<WholeSteps> whole_steps_;
-  /// Null until a configuration partitions.
-  std::unique_ptr<PartitionedSteps> partitioned_;
+  // The forms that configurations have chosen so far; each keeps what it knows of the job's steps.
+  std::unique_ptr<StepForm> plain_, partitioned_;
+  /// These launch plain and partitioned steps as a whole.
+  std::unique_ptr<StepForm> whole_plain_, whole_partitioned_;
   /// Null unless steps are placed.
-  std::unique_ptr<PlacedSteps> placed_;
+  std::unique_ptr<StepForm> placed_;
+  /// The one that the configuration chooses.
+  StepForm* form_ = nullptr;
+  /// Gets submissions: the form, or what is being captured.
+  TaskSink* sink_ = nullptr;
 };
 
 }  // namespace hocket

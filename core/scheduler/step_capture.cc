@@ -5,7 +5,7 @@
 
 namespace hocket {
 
-void StepCapture::add(TaskSubmission&& submission, std::span<const Access> accesses) {
+void StepCapture::submit(TaskSubmission&& submission, std::span<const Access> accesses) {
   tasks_.push_back({std::string(submission.options.name),
                     submission.options.priority,
                     submission.is_collective,
@@ -29,6 +29,11 @@ void StepCapture::finish() {
   for (std::uint32_t slot = 0; slot < step_->size(); ++slot)
     by_slot.push_back(std::move(payloads_[step_->index_in(slot)]));
   payloads_ = std::move(by_slot);
+}
+
+void StepCapture::submit_to(TaskSink& sink) {
+  for (std::uint32_t task = 0; task < step_->size(); ++task)
+    sink.submit(submission_of(task), step_->task(task).accesses);
 }
 
 TaskSubmission StepCapture::submission_of(std::uint32_t index) {

@@ -13,10 +13,10 @@
 
 namespace hocket {
 
-class StepCapture {
+class StepCapture final : public TaskSink {
  public:
-  /// Adds a task in place of submitting it.
-  void add(TaskSubmission&& submission, std::span<const Access> accesses);
+  /// Adds a task.
+  void submit(TaskSubmission&& submission, std::span<const Access> accesses) override;
   /// Derives the dependencies; nothing is added afterwards.
   void finish();
 
@@ -36,10 +36,12 @@ class StepCapture {
     const std::uint32_t size = step_->size();
     return step_->task(step_->index_in(slot < size ? slot : slot - size)).accesses;
   }
-  /// Returns a copy of a task as it was submitted. Its body calls the captured one.
-  TaskSubmission submission_of(std::uint32_t task);
+  /// Submits copies of all tasks as they were submitted. Their bodies call the captured ones.
+  void submit_to(TaskSink& sink);
 
  private:
+  TaskSubmission submission_of(std::uint32_t task);
+
   /// The data that partitioning a task needs in addition.
   struct Divisible {
     TaskOptions options;

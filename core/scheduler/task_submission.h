@@ -53,6 +53,14 @@ struct TaskSubmission {
   CollectiveKind kind() const { return special ? special->work.kind : CollectiveKind::all_reduce; }
 };
 
+/// Takes the tasks of a step in the order of submission.
+class TaskSink {
+ public:
+  virtual ~TaskSink() = default;
+
+  virtual void submit(TaskSubmission&& submission, std::span<const Access> accesses) = 0;
+};
+
 /// The data of a task that the plan does not need.
 struct alignas(64) Payload {
   /// In a cache line of its own: the streams use the body, the lock's holder all else.

@@ -1,10 +1,13 @@
 #include "core/scheduler/whole_steps.h"
 
-#include <utility>
-
 namespace hocket {
 
 Result<void> WholeSteps::launch(const std::shared_ptr<StepCapture>& step) {
+  const auto formed = tasks_.formed(step);
+  return formed ? launch_whole(formed) : tasks_.launch(step);
+}
+
+Result<void> WholeSteps::launch_whole(const std::shared_ptr<StepCapture>& step) {
   if (!data_) data_ = dispatch_.add_data();
   if (!is_prepared(step)) {
     if (auto ok = prepare(step); !ok) return ok;
@@ -24,17 +27,16 @@ Result<void> WholeSteps::prepare(const std::shared_ptr<StepCapture>& step) {
     dispatch_.fail(*error);
     return failure(std::move(*error));
   }
-  ++version_;
   work_ = std::make_unique<StepWork>(work_of(*step));
   step_ = step;
   configuration_ = dispatch_.configurations();
   return {};
 }
 
-StepWork WholeSteps::work_of(StepCapture& capture) const {
+StepWork WholeSteps::work_of(StepCapture& capture) {
   const std::shared_ptr<const CapturedStep>& step = capture.step();
   const Schedule& schedule = dispatch_.schedule();
-  StepWork work{.version = version_,
+  StepWork work{.version = dispatch_.new_version(),
                 .step = step,
                 .sequence = sequence_of(step, schedule.plan, schedule.static_order.collectives()),
                 .bodies = {},

@@ -160,14 +160,16 @@ std::string secret_differs(const char* how) {
          "; set it to the same text for every rank and every server, or for none";
 }
 
-class TcpParameterServer final : public ParameterServer {
+}  // namespace
+
+class ParameterServer::Service {
  public:
-  explicit TcpParameterServer(const ParameterServerOptions& options)
+  explicit Service(const ParameterServerOptions& options)
       : options_(options),
         sums_(options.ranks, options.limit_bytes),
         ranks_({options.ranks, options.server, options.servers}, options.connections_per_rank) {}
 
-  ~TcpParameterServer() override {
+  ~Service() {
     stop();
     // Each thread returns when all that was begun has ended.
     threads_.clear();
@@ -183,15 +185,15 @@ class TcpParameterServer final : public ParameterServer {
     return {};
   }
 
-  std::uint16_t port() const override { return port_; }
+  std::uint16_t port() const { return port_; }
 
-  Result<void> wait() override {
+  Result<void> wait() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return stopped_ || ranks_.all_ended(); });
     return ranks_.outcome();
   }
 
-  void stop() override {
+  void stop() {
     const std::lock_guard lock(mutex_);
     if (!stopped_) close_acceptor();
     stopped_ = true;
@@ -199,7 +201,7 @@ class TcpParameterServer final : public ParameterServer {
     changed_.notify_all();
   }
 
-  std::size_t used_bytes() const override { return sums_.used_bytes(); }
+  std::size_t used_bytes() const { return sums_.used_bytes(); }
 
  private:
   Result<void> open() {
@@ -475,8 +477,6 @@ class TcpParameterServer final : public ParameterServer {
   std::vector<std::jthread> threads_;
 };
 
-}  // namespace
-
 Result<std::unique_ptr<ParameterServer>> ParameterServer::listen(
     const ParameterServerOptions& options) {
   if (options.ranks < 1) return invalid("a parameter server needs at least one rank");
@@ -484,9 +484,29 @@ Result<std::unique_ptr<ParameterServer>> ParameterServer::listen(
     return invalid("there is no parameter server " + std::to_string(options.server) + " of " +
                    std::to_string(options.servers) + ": they are numbered from 0");
   }
-  auto server = std::make_unique<TcpParameterServer>(options);
-  HOCKET_TRY(server->start());
-  return server;
+  auto service = std::make_unique<Service>(options);
+  HOCKET_TRY(service->start());
+  return std::unique_ptr<ParameterServer>(new ParameterServer(std::move(service)));
+}
+
+ParameterServer::ParameterServer(std::unique_ptr<Service> service) : service_(std::move(service)) {}
+
+ParameterServer::~ParameterServer() = default;
+
+std::uint16_t ParameterServer::port() const {
+  return service_->port();
+}
+
+Result<void> ParameterServer::wait() {
+  return service_->wait();
+}
+
+void ParameterServer::stop() {
+  service_->stop();
+}
+
+std::size_t ParameterServer::used_bytes() const {
+  return service_->used_bytes();
 }
 
 }  // namespace hocket

@@ -36,24 +36,32 @@ struct ParameterServerOptions {
 };
 
 /// Serves on threads of its own until it is destroyed.
-class ParameterServer {
+class ParameterServer final {
  public:
-  virtual ~ParameterServer() = default;
+  ~ParameterServer();
+  ParameterServer(const ParameterServer&) = delete;
+  ParameterServer& operator=(const ParameterServer&) = delete;
 
-  virtual std::uint16_t port() const = 0;
+  std::uint16_t port() const;
 
   /// Blocks until every rank has said goodbye or is gone, or stop() was called. unavailable, with
   /// the names of the ranks that are gone, if there are some.
-  virtual Result<void> wait() = 0;
+  Result<void> wait();
 
   /// Ends every connection and lets wait() return.
-  virtual void stop() = 0;
+  void stop();
 
   /// Memory of the sums in progress, without the optimiser's state.
-  virtual std::size_t used_bytes() const = 0;
+  std::size_t used_bytes() const;
 
   /// invalid_argument if a number is out of range; unavailable if it cannot listen there.
   static Result<std::unique_ptr<ParameterServer>> listen(const ParameterServerOptions& options);
+
+ private:
+  class Service;
+  explicit ParameterServer(std::unique_ptr<Service> service);
+
+  const std::unique_ptr<Service> service_;
 };
 
 }  // namespace hocket

@@ -326,6 +326,24 @@ json knob_values(const ScheduleConfig& config) {
   return values;
 }
 
+ScheduleConfig unpartitioned(const ScheduleConfig& config) {
+  const ScheduleConfig plain;
+  ScheduleConfig result = config;
+  result.bucket_bytes = plain.bucket_bytes;
+  result.primitive = plain.primitive;
+  result.group_ranks = plain.group_ranks;
+  result.launch = plain.launch;
+  result.compute_parts = plain.compute_parts;
+  result.compute_order = plain.compute_order;
+  result.micro_batches_kept = plain.micro_batches_kept;
+  result.regions.clear();
+  return result;
+}
+
+bool is_partitioned(const ScheduleConfig& config) {
+  return config != unpartitioned(config);
+}
+
 std::vector<std::string> changed_knobs(const ScheduleConfig& from, const ScheduleConfig& to) {
   const json old_values = knob_values(from), new_values = knob_values(to);
   std::vector<std::string> changed;

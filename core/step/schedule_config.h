@@ -167,6 +167,12 @@ std::vector<std::string> changed_knobs(const ScheduleConfig& from, const Schedul
 Result<ScheduleConfig> with_knob(const ScheduleConfig& config, std::string_view name,
                                  const nlohmann::json& value);
 
+/// Returns whether steps are partitioned under `config` (core/partitioning/step_partition.h). If
+/// not, collectives are only divided into parts when they start.
+bool is_partitioned(const ScheduleConfig& config);
+/// Returns `config` with the defaults for all knobs that partition steps.
+ScheduleConfig unpartitioned(const ScheduleConfig& config);
+
 /// Checks every field against its knob's range, and checks the overrides of each region for
 /// contradictions. invalid_argument names the region, the field and the range.
 Result<void> validate(const ScheduleConfig& config);

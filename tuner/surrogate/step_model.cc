@@ -7,8 +7,8 @@
 
 #include "core/base/check.h"
 #include "core/collective/collective_parts.h"
-#include "core/partitioning/step_partition.h"
 #include "core/step/knob.h"
+#include "core/step/schedule_config.h"
 #include "tuner/space/schedule_space.h"
 
 namespace hocket {

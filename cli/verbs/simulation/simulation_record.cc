@@ -3,8 +3,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/partitioning/step_partition.h"
 #include "core/sim/rank_groups.h"
+#include "core/step/schedule_config.h"
 
 namespace hocket {
 namespace {

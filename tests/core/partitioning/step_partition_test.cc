@@ -230,24 +230,6 @@ TEST(StepPartition, LeavesAStepAsItIsUnlessAKnobSaysOtherwise) {
   EXPECT_EQ(cut->step.tasks.size(), 2u + (1 << 20) / 4096);
 }
 
-TEST(StepPartition, EachKnobIsAReason) {
-  const auto is_reason = [](const auto& set) {
-    ScheduleConfig config;
-    set(config);
-    return is_partitioned(config);
-  };
-  EXPECT_TRUE(is_reason([](ScheduleConfig& c) { c.bucket_bytes = 1 << 20; }));
-  EXPECT_TRUE(is_reason(
-      [](ScheduleConfig& c) { c.primitive = CollectivePrimitive::reduce_scatter_all_gather; }));
-  EXPECT_TRUE(is_reason([](ScheduleConfig& c) { c.group_ranks = 2; }));
-  EXPECT_TRUE(is_reason([](ScheduleConfig& c) { c.launch = CollectiveLaunch::deferred; }));
-  EXPECT_TRUE(is_reason([](ScheduleConfig& c) { c.compute_parts = 2; }));
-  EXPECT_TRUE(is_reason([](ScheduleConfig& c) { c.micro_batches_kept = 2; }));
-  EXPECT_TRUE(is_reason([](ScheduleConfig& c) { c.regions["layer"] = {}; }));
-  EXPECT_FALSE(is_reason([](ScheduleConfig& c) { c.order = CollectiveOrder::negotiated; }));
-  EXPECT_FALSE(is_reason([](ScheduleConfig& c) { c.step_issue = StepIssue::graph; }));
-}
-
 TEST(StepPartition, GathersWhatTheNextForwardNeedsInItsOrderAfterAllReduceScatters) {
   StepDescription step;
   step.layers = {{"a", 4096, 10, 20}, {"b", 4096, 10, 20}};

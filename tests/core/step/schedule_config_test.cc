@@ -99,6 +99,24 @@ TEST(ScheduleConfig, LeavesOutHowStepsArePartitionedAndIssuedWhereItIsTheDefault
   EXPECT_TRUE(document.contains("streams"));
 }
 
+TEST(ScheduleConfig, EachKnobOfPartitioningIsAReasonToPartition) {
+  const auto is_reason = [](const auto& set) {
+    ScheduleConfig config;
+    set(config);
+    return is_partitioned(config);
+  };
+  EXPECT_TRUE(is_reason([](ScheduleConfig& c) { c.bucket_bytes = 1 << 20; }));
+  EXPECT_TRUE(is_reason(
+      [](ScheduleConfig& c) { c.primitive = CollectivePrimitive::reduce_scatter_all_gather; }));
+  EXPECT_TRUE(is_reason([](ScheduleConfig& c) { c.group_ranks = 2; }));
+  EXPECT_TRUE(is_reason([](ScheduleConfig& c) { c.launch = CollectiveLaunch::deferred; }));
+  EXPECT_TRUE(is_reason([](ScheduleConfig& c) { c.compute_parts = 2; }));
+  EXPECT_TRUE(is_reason([](ScheduleConfig& c) { c.micro_batches_kept = 2; }));
+  EXPECT_TRUE(is_reason([](ScheduleConfig& c) { c.regions["layer"] = {}; }));
+  EXPECT_FALSE(is_reason([](ScheduleConfig& c) { c.order = CollectiveOrder::negotiated; }));
+  EXPECT_FALSE(is_reason([](ScheduleConfig& c) { c.step_issue = StepIssue::graph; }));
+}
+
 TEST(ScheduleConfig, ErrorsOfRegionsNameRegionAndField) {
   const auto error_in = [](const std::string& fields) {
     return error_of(R"({"format":"hocket-schedule","version":1,)" + fields + "}");

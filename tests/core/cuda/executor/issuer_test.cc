@@ -148,6 +148,24 @@ TEST_F(IssuerTest, LaunchesACapturedStepByItsGraph) {
   step.expect_done(10);
 }
 
+// The first partitioned step is learned and therefore issued task by task.
+TEST_F(IssuerTest, LaunchesNoGraphOfTheFormThatStepsHadBefore) {
+  const ScheduleConfig plain{.step_issue = StepIssue::graph};
+  ScheduleConfig partitioned = plain;
+  partitioned.bucket_bytes = 16384;
+  CountedStep step(clock_, plain);
+  step.launch(3);
+  EXPECT_EQ(step.device().graph_launches(), 2);
+  step.reconfigure(partitioned);
+  step.launch(4);
+  EXPECT_EQ(step.device().graph_launches(), 2 + 2);
+  step.reconfigure(plain);
+  step.launch(3);
+  EXPECT_EQ(step.device().graph_launches(), 4 + 2);
+  EXPECT_EQ(step.device().graphs_alive(), 1);
+  step.expect_done(10);
+}
+
 // The first step is learned and therefore issued task by task.
 TEST_F(IssuerTest, LaunchesAPartitionedStepByItsGraph) {
   ScheduleConfig config{.partition_bytes = 8192,
