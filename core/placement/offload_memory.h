@@ -5,7 +5,7 @@
 //
 // place() is called while no task runs; the copies are the bodies of tasks, which
 // order them with everything that uses the data. Implementations:
-// core/cuda/executor/placed_memory.h, examples/gpt2/offload/offload_backend.h, and
+// core/cuda/executor/placed_memory.h, core/host/emulation/emulated_device.h, and
 // tests/core/placement/memory_model.h.
 
 #include <cstdint>

@@ -77,8 +77,9 @@ Result<void> SqlStore::write_outcome(std::int64_t trial_id, const TrialOutcome& 
       "worker = CASE offered WHEN 1 THEN '' ELSE worker END, offered = 0 WHERE id = ?1",
       trial_id, to_string(outcome.state), outcome.value, outcome.spread, AnyText{outcome.message},
       *at_ns));
-  std::vector<std::vector<Value>> measured;
-  for (const auto& [metric, values] : measurements_of(outcome)) {
+  const Measurements measurements = measurements_of(outcome);
+  std::vector<std::vector<Value>> measured;  // refers to the names in `measurements`
+  for (const auto& [metric, values] : measurements) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       measured.push_back({trial_id, AnyText{metric}, static_cast<std::int64_t>(i), values[i]});
     }

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "core/host/host_executor.h"
-#include "examples/gpt2/job/offload_options.h"
 #include "examples/gpt2/model/host_backend.h"
 #include "examples/gpt2/offload/offload_backend.h"
+#include "job/run/device_options.h"
 #ifdef HOCKET_GPT2_CUDA
 #include "examples/gpt2/cuda/cuda_platform.h"
 #endif
@@ -36,7 +36,7 @@ class HostPlatform final : public Platform {
 
 class OffloadPlatform final : public Platform {
  public:
-  OffloadPlatform(Collective& collective, const Clock& clock, const OffloadDevice& device,
+  OffloadPlatform(Collective& collective, const Clock& clock, const EmulatedDeviceSpec& device,
                   std::unique_ptr<OffloadBackend> backend)
       : collective_(collective), clock_(clock), device_(device), backend_(std::move(backend)) {}
 
@@ -45,13 +45,13 @@ class OffloadPlatform final : public Platform {
     return std::make_unique<HostExecutor>(collective_, clock_);
   }
   DeviceRecorder* recorder() override { return nullptr; }
-  OffloadMemory* memory() override { return backend_.get(); }
+  OffloadMemory* memory() override { return &backend_->device(); }
   void describe(Topology& topology) const override { topology.accelerator = to_string(device_); }
 
  private:
   Collective& collective_;
   const Clock& clock_;
-  const OffloadDevice device_;
+  const EmulatedDeviceSpec device_;
   const std::unique_ptr<OffloadBackend> backend_;
 };
 
@@ -83,13 +83,13 @@ Result<ElementType> parse_element_type(std::string_view text) {
 Result<std::unique_ptr<Platform>> open_platform(const PlatformOptions& options,
                                                 Collective& collective, const Clock& clock,
                                                 [[maybe_unused]] const Warn& warn) {
-  const bool is_emulated = is_offload_device(options.device);
+  const bool is_emulated = is_emulated_device(options.device);
   if (options.device == "host" || is_emulated) {
     if (options.type != ElementType::float32)
       return invalid(
           "--precision: the host computes in float32 alone; with bfloat16 use --device cuda");
     if (!is_emulated) return std::make_unique<HostPlatform>(collective, clock, options.servers);
-    const auto device = parse_offload_device(options.device);
+    const auto device = parse_emulated_device(options.device);
     HOCKET_TRY(device);
     auto backend = OffloadBackend::create(*device, clock);
     if (!backend) return failure(backend.error().in("--device"));
@@ -97,7 +97,7 @@ Result<std::unique_ptr<Platform>> open_platform(const PlatformOptions& options,
   }
   if (options.device != "cuda" && !options.device.starts_with("cuda:"))
     return invalid("--device: expected host, cuda or cuda:N, or " +
-                   std::string(kOffloadDeviceForm) + ", found \"" + options.device + "\"");
+                   std::string(kEmulatedDeviceForm) + ", found \"" + options.device + "\"");
   const auto number = parse_cuda(options.device);
   HOCKET_TRY(number);
 #ifdef HOCKET_GPT2_CUDA

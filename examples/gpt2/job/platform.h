@@ -24,7 +24,7 @@ namespace hocket {
 
 struct PlatformOptions {
   /// "host", "cuda", "cuda:N" with a device number, or "emulated:SIZE[,link=RATE[,LATENCY]]"
-  /// (offload_options.h). "cuda" alone selects local_rank modulo the number of devices.
+  /// (job/run/device_options.h). "cuda" alone selects local_rank modulo the number of devices.
   std::string device = "host";
   ElementType type = ElementType::float32;
   int local_rank = 0;

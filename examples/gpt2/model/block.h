@@ -8,7 +8,7 @@
 #include "examples/gpt2/model/config.h"
 #include "examples/gpt2/model/layers.h"
 #include "examples/gpt2/model/parameters.h"
-#include "examples/gpt2/model/submitter.h"
+#include "job/step/submitter.h"
 
 namespace hocket {
 

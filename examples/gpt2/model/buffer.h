@@ -11,7 +11,7 @@
 #include "core/base/check.h"
 #include "core/cuda/driver/element_type.h"
 #include "core/step/task.h"
-#include "examples/gpt2/model/submitter.h"
+#include "job/step/submitter.h"
 
 namespace hocket {
 

@@ -12,7 +12,7 @@
 
 #include "core/step/task.h"
 #include "core/step/task_body.h"
-#include "examples/gpt2/model/submitter.h"
+#include "job/step/submitter.h"
 
 namespace hocket {
 

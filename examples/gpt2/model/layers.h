@@ -13,7 +13,7 @@
 #include "examples/gpt2/model/layer_task.h"
 #include "examples/gpt2/model/ops.h"
 #include "examples/gpt2/model/parameters.h"
-#include "examples/gpt2/model/submitter.h"
+#include "job/step/submitter.h"
 
 namespace hocket {
 

@@ -203,10 +203,12 @@ std::int64_t Gpt2::optimizer_bytes() const {
   return bytes;
 }
 
-std::int64_t Gpt2::micro_batches_limit_bytes() const {
+MicroBatchMemory Gpt2::micro_batch_memory() const {
+  if (options_.micro_batches == 1 || !backend_.keeps_step_buffers()) return {};
+  const std::int64_t each = micro_batch_bytes(config_, options_, backend_);
   const std::int64_t others =
-      memory_bytes(config_, options_, backend_) - options_.micro_batches_kept * micro_batch_bytes();
-  return memory_limit_bytes(options_, backend_) - others;
+      memory_bytes(config_, options_, backend_) - options_.micro_batches_kept * each;
+  return {.bytes_each = each, .limit_bytes = memory_limit_bytes(options_, backend_) - others};
 }
 
 const Buffer& Gpt2::head_input() const {

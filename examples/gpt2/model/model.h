@@ -24,12 +24,13 @@
 #include "examples/gpt2/model/memory.h"
 #include "examples/gpt2/model/parameters.h"
 #include "examples/gpt2/model/pass.h"
-#include "examples/gpt2/model/submitter.h"
 #include "examples/gpt2/model/text.h"
+#include "job/step/submitter.h"
+#include "job/step/trained_model.h"
 
 namespace hocket {
 
-class Gpt2 {
+class Gpt2 final : public TrainedModel {
  public:
   /// Allocates all memory for training and initialises the parameters. `text` and `backend` must
   /// outlive the model; a backend serves one model. Returns invalid_argument for an invalid
@@ -41,9 +42,7 @@ class Gpt2 {
   Gpt2(const Gpt2&) = delete;
   Gpt2& operator=(const Gpt2&) = delete;
 
-  /// Attaches the model's data to `submitter`, which receives all later steps. May be called again
-  /// when all that the previous submitter received is finished.
-  void attach(Submitter& submitter);
+  void attach(Submitter& submitter) override;
 
   /// Submits one step: the forward and backward pass of each micro-batch in order, and all-reduces
   /// and updates with the last one.
@@ -55,8 +54,14 @@ class Gpt2 {
   /// The two halves of submit_step(). The tasks are the same in every step, so they may be captured
   /// and launched; the step's batches must be drawn before each time. Steps come in order from 0,
   /// and at most kDrawnSteps may be drawn and unfinished.
-  void draw(std::int64_t step);
-  void submit_tasks();
+  void draw(std::int64_t step) override;
+  void submit_tasks() override;
+
+  DataId first_gradient() override { return groups_.back().gradient_data(BlockParameter::gain); }
+  RankGrid grid() const override { return options_.grid(); }
+  bool divides() const override { return backend_.divides(); }
+  /// Empty where the backend does not keep micro-batches from step to step.
+  MicroBatchMemory micro_batch_memory() const override;
 
   /// Returns this rank's mean loss, in nats per token, of a finished step; NaN before.
   float loss(std::int64_t step) const;
@@ -67,12 +72,6 @@ class Gpt2 {
   const TrainingOptions& options() const { return options_; }
   /// Returns the bytes of this rank's share of the optimiser's moments.
   std::int64_t optimizer_bytes() const;
-  /// Returns the bytes of one micro-batch. Where the backend does not keep it from step to step, it
-  /// has no limit.
-  std::int64_t micro_batch_bytes() const {
-    return hocket::micro_batch_bytes(config_, options_, backend_);
-  }
-  std::int64_t micro_batches_limit_bytes() const;
 
   /// Returns the FNV-1a hash (64 bits, over 32-bit words) of all parameters. This and the functions
   /// below require that nothing submitted is unfinished.

@@ -21,7 +21,7 @@
 #include "examples/gpt2/model/backend.h"
 #include "examples/gpt2/model/config.h"
 #include "examples/gpt2/model/layer_task.h"
-#include "examples/gpt2/model/submitter.h"
+#include "job/step/submitter.h"
 
 namespace hocket {
 

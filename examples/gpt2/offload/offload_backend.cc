@@ -1,7 +1,6 @@
 #include "examples/gpt2/offload/offload_backend.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "core/base/check.h"
@@ -9,24 +8,21 @@
 namespace hocket {
 namespace {
 
-constexpr float kNothing = std::numeric_limits<float>::quiet_NaN();
-
 BufferSlice whole(const Buffer& buffer) {
   return {buffer, 0, buffer.size};
 }
 
 }  // namespace
 
-Result<std::unique_ptr<OffloadBackend>> OffloadBackend::create(const OffloadDevice& device,
+Result<std::unique_ptr<OffloadBackend>> OffloadBackend::create(const EmulatedDeviceSpec& device,
                                                                const Clock& clock) {
-  constexpr std::int64_t kUnit = DeviceArena::kAlignmentBytes;
-  auto arena = DeviceArena::create(device.memory_bytes / kUnit * kUnit);
-  HOCKET_TRY(arena);
-  return std::unique_ptr<OffloadBackend>(new OffloadBackend(std::move(*arena), device, clock));
+  auto created = EmulatedDevice::create(device, clock);
+  HOCKET_TRY(created);
+  return std::unique_ptr<OffloadBackend>(new OffloadBackend(std::move(*created)));
 }
 
 std::int64_t OffloadBackend::memory_limit_bytes() const {
-  return HostBackend::memory_limit_bytes() - arena_.bytes();
+  return HostBackend::memory_limit_bytes() - device_->device_memory_bytes();
 }
 
 Buffer OffloadBackend::allocate(BufferUse use, std::size_t size) {
@@ -34,106 +30,29 @@ Buffer OffloadBackend::allocate(BufferUse use, std::size_t size) {
   return {.id = {}, .size = size, .type = ElementType::float32, .memory = nullptr};
 }
 
-OffloadBackend::Item& OffloadBackend::add(DataId data) {
-  if (data.index >= items_.size()) items_.resize(data.index + 1);
-  return items_[data.index];
-}
-
-const OffloadBackend::Item& OffloadBackend::item(DataId data) const {
-  static const Item kNone;
-  return data.index < items_.size() ? items_[data.index] : kNone;
-}
-
 void OffloadBackend::attached(const ModelBuffers& buffers) {
-  // The items have the names that the last submitter gave them.
-  bring_home();
-  items_.clear();
+  // The data have the numbers that the last submitter gave them.
+  device_->forget();
   for (const UsedBuffer& each : buffers.within_step)
-    add(each.buffer->id) = {.size = each.buffer->size};
-  for (const Buffer* each : buffers.kept)
-    add(each->id) = {.size = each->size, .host = floats(whole(*each)).data(), .is_kept = true};
+    device_->add(each.buffer->id, {.size = each.buffer->size});
+  for (const Buffer* each : buffers.kept) {
+    device_->add(each->id,
+                 {.size = each->size, .host = floats(whole(*each)).data(), .is_kept = true});
+  }
   for (const Buffer* each : buffers.gradients)
-    add(each->id) = {.size = each->size, .host = floats(whole(*each)).data()};
-}
-
-void OffloadBackend::bring_home() {
-  for (Item& each : items_) {
-    if (each.is_at_home_on_device()) std::ranges::copy(device_values(each), each.host);
-    each.address_bytes = kNotOnDevice;
-    each.home = Site::host;
-  }
-}
-
-Result<void> OffloadBackend::place(std::span<const DataAddress> data) {
-  bring_home();
-  for (const DataAddress& each : data) {
-    Item& placed = add(each.data);
-    placed.address_bytes = each.address_bytes;
-    placed.home = each.home;
-    if (placed.host && !placed.is_kept) std::ranges::fill(host_values(placed), kNothing);
-    if (each.address_bytes != kNotOnDevice) std::ranges::fill(device_values(placed), kNothing);
-  }
-  // What stays on the device shares its range with nothing.
-  for (const DataAddress& each : data) {
-    const Item& placed = item(each.data);
-    if (placed.is_at_home_on_device())
-      std::ranges::copy(host_values(placed), device_values(placed).begin());
-  }
-  return {};
-}
-
-void OffloadBackend::copy(std::mutex& direction, ConstFloats from, Floats to) {
-  const std::lock_guard lock(direction);
-  const std::int64_t begin_ns = clock_.now_ns();
-  std::ranges::copy(from, to.begin());
-  if (!device_.link) return;
-  const double seconds = static_cast<double>(from.size_bytes()) / device_.link->bytes_per_second;
-  clock_.sleep_until_ns(begin_ns + static_cast<std::int64_t>(seconds * 1e9) +
-                        device_.link->latency_ns);
-}
-
-void OffloadBackend::copy_to_device(DataId data) {
-  const Item& copied = item(data);
-  HOCKET_CHECK(copied.host, "what is fetched is on the host");
-  copy(to_device_, host_values(copied), device_values(copied));
-}
-
-void OffloadBackend::copy_to_host(DataId data) {
-  const Item& copied = item(data);
-  HOCKET_CHECK(copied.host, "what is moved out has memory on the host");
-  copy(to_host_, device_values(copied), host_values(copied));
-}
-
-std::span<float> OffloadBackend::on_device(DataId data, std::span<float> values) {
-  const Item& of = item(data);
-  // A collective of the job's own has no memory on the device.
-  if (of.address_bytes == kNotOnDevice) return values;
-  HOCKET_CHECK(of.size == values.size(), "a collective is of a whole item");
-  return device_values(of);
-}
-
-std::int64_t OffloadBackend::highest_address_bytes() const {
-  std::int64_t highest = 0;
-  for (const Item& each : items_) {
-    if (each.address_bytes == kNotOnDevice) continue;
-    const auto bytes = static_cast<std::int64_t>(each.size * sizeof(float));
-    highest = std::max(highest, each.address_bytes + bytes);
-  }
-  return highest;
+    device_->add(each->id, {.size = each->size, .host = floats(whole(*each)).data()});
 }
 
 Floats OffloadBackend::values(const BufferSlice& slice) const {
   if (!slice.buffer || slice.size == 0) return {};
-  const Item& of = item(slice.buffer->id);
-  HOCKET_CHECK(of.address_bytes != kNotOnDevice, "a task of the device accesses what is there");
-  return device_values(of).subspan(slice.offset, slice.size);
+  return device_->device_values(slice.buffer->id).subspan(slice.offset, slice.size);
 }
 
 Floats OffloadBackend::at_home(const BufferSlice& slice) const {
-  const Item& of = item(slice.buffer->id);
-  const bool is_on_device = of.home == Site::device && of.address_bytes != kNotOnDevice;
+  const DataId data = slice.buffer->id;
+  const bool is_on_device = device_->home(data) == Site::device && device_->is_on_device(data);
   HOCKET_CHECK(is_on_device || slice.buffer->memory, "it is nowhere before a step has run");
-  return is_on_device ? device_values(of).subspan(slice.offset, slice.size) : floats(slice);
+  return is_on_device ? values(slice) : floats(slice);
 }
 
 void OffloadBackend::store(const BufferSlice& to, std::span<const float> values) {
@@ -151,7 +70,7 @@ void OffloadBackend::adamw_update(const AdamW& options, const Count& updates, st
                                   const BufferSlice& gradients, const BufferSlice& parameters,
                                   const BufferSlice& first_moment, const BufferSlice& second_moment,
                                   const BufferSlice&) {
-  const bool is_on_host = item(parameters.buffer->id).home == Site::host;
+  const bool is_on_host = device_->home(parameters.buffer->id) == Site::host;
   const auto at = [&](const BufferSlice& slice) {
     return is_on_host ? floats(slice) : values(slice);
   };

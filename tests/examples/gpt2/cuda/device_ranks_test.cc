@@ -12,7 +12,7 @@
 #include "core/cuda/collectives/device_groups.h"
 #include "core/cuda/executor/device_executor.h"
 #include "examples/gpt2/cuda/device_backend.h"
-#include "examples/gpt2/job/training.h"
+#include "job/training/training.h"
 #include "tests/core/cuda/model_device.h"
 #include "tests/core/cuda/model_group.h"
 #include "tests/core/host/ranks.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/sim/simulator.h"
-#include "examples/gpt2/job/step_recorder.h"
+#include "job/step/step_recorder.h"
 #include "profiler/metrics/iterations.h"
 #include "tests/examples/gpt2/model/host_model.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "examples/gpt2/job/training.h"
+#include "job/training/training.h"
 #include "tests/client/local_daemon_link.h"
 #include "tests/client/parts_of.h"
 #include "tests/core/host/ranks.h"

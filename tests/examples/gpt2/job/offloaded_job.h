@@ -17,10 +17,10 @@
 
 #include "core/host/host_executor.h"
 #include "core/placement/described_placement.h"
-#include "examples/gpt2/job/scheduler_submitter.h"
-#include "examples/gpt2/job/step_recorder.h"
 #include "examples/gpt2/model/model.h"
 #include "examples/gpt2/offload/offload_backend.h"
+#include "job/step/scheduler_submitter.h"
+#include "job/step/step_recorder.h"
 #include "tests/core/host/ranks.h"
 
 namespace hocket {
@@ -115,7 +115,7 @@ class OffloadedJob {
     options.world_size = collective.world_size();
     if (device_bytes) {
       backend = OffloadBackend::create({.memory_bytes = *device_bytes}, clock_).value();
-      memory = std::make_unique<FaultyMemory>(*backend);
+      memory = std::make_unique<FaultyMemory>(backend->device());
     }
     Backend& own = backend ? static_cast<Backend&>(*backend) : host_;
     model = Gpt2::create(kOffloadedModel, options, offloaded_text(), own).value();
@@ -169,8 +169,8 @@ inline OffloadedOutcome train_alone(const TrainingOptions& options, const Schedu
   const auto ran = job.run(static_cast<int>(options.steps));
   EXPECT_TRUE(ran) << ran.error().message;
   if (job.backend) {
-    EXPECT_LE(job.backend->highest_address_bytes(), *device_bytes);
-    EXPECT_GT(job.backend->highest_address_bytes(), 0);
+    EXPECT_LE(job.backend->device().highest_address_bytes(), *device_bytes);
+    EXPECT_GT(job.backend->device().highest_address_bytes(), 0);
   }
   return OffloadedOutcome(*job.model);
 }

@@ -20,8 +20,8 @@
 
 #include "core/partitioning/step_partition.h"
 #include "core/sim/simulator.h"
-#include "examples/gpt2/job/step_recorder.h"
-#include "examples/gpt2/job/training.h"
+#include "job/step/step_recorder.h"
+#include "job/training/training.h"
 #include "tests/core/host/ranks.h"
 #include "tests/examples/gpt2/model/host_model.h"
 

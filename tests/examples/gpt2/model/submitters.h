@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "examples/gpt2/model/submitter.h"
+#include "job/step/submitter.h"
 
 namespace hocket {
 

@@ -15,7 +15,7 @@
 #include "core/host/local_collective.h"
 #include "core/scheduler/scheduler.h"
 #include "examples/gpt2/cuda/device_backend.h"
-#include "examples/gpt2/job/scheduler_submitter.h"
+#include "job/step/scheduler_submitter.h"
 #include "tests/core/cuda/model_device.h"
 #include "tests/examples/gpt2/cuda/emulated_device.h"
 #include "tests/examples/gpt2/cuda/model_products.h"
