@@ -365,7 +365,7 @@ std::string describe(const ScheduleConfig& config, const JobOptions& options) {
 Result<void> check_steps(const Training& training, const ScheduleConfig& config,
                          bool is_measured_first) {
   if (training.memory) {
-    // How many layers fit shows when the number is decided.
+    // The number of layers that fit shows when it is decided.
     if (is_measured_first && !is_partitioned(config)) return {};
     const auto placed = check_placement(training, config);
     return placed ? placed : failure(placed.error().in("configuration"));

@@ -73,7 +73,7 @@ Result<void> OffloadBackend::place(std::span<const DataAddress> data) {
     if (placed.host && !placed.is_kept) std::ranges::fill(host_values(placed), kNothing);
     if (each.address_bytes != kNotOnDevice) std::ranges::fill(device_values(placed), kNothing);
   }
-  // What stays on the device shares its range with nothing.
+  // Data that stay on the device share their range with nothing.
   for (const DataAddress& each : data) {
     const Item& placed = item(each.data);
     if (placed.is_at_home_on_device())
