@@ -1,6 +1,6 @@
 #pragma once
 
-// What every function of the C interface does with errors: none crosses it, and the last one of a
+// The errors of the C interface's functions: none crosses the interface, and the last one of a
 // thread stays for hocket_error(). Any thread.
 
 #include <exception>

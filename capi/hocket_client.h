@@ -136,7 +136,7 @@ typedef struct hocket_client_options {
   // Asked on rank 0 before a configuration is compared with the present one: not 0 to begin now, 0
   // to be asked again. Called from within hocket_step_ended. NULL: always now.
   int (*may_try)(void* context);
-  // What the program believes of configurations before anything was measured, for the search to
+  // The program's beliefs about configurations before anything was measured, for the search to
   // begin with: a JSON array of at most 200, for example
   //   [{"config": {"format": "hocket-schedule", "version": 1, "job": {"arm": "ring"}},
   //     "iteration_ns": 1200000}]

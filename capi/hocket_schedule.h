@@ -58,8 +58,9 @@ typedef struct hocket_schedule_options {
   // Returns 0, or another value if a rank is gone: every function then fails. NULL: the order must
   // not be negotiated.
   int (*broadcast)(void* bytes, size_t size, void* context);
-  // How long `broadcast` waits on a rank before it returns an error; the library cannot interrupt
-  // it. Rank 0 calls it at least four times as often, also when there is nothing to send. 0: 30 s.
+  // The time that `broadcast` waits on a rank before it returns an error; the library cannot
+  // interrupt it. Rank 0 calls it at least four times as often, also when there is nothing to send.
+  // 0: 30 s.
   int64_t broadcast_timeout_ns;
 
   void* context;  // passed to the callbacks

@@ -1,6 +1,6 @@
 #pragma once
 
-// What an open client of the C interface is, for the files of this folder.
+// An open client of the C interface, for the files of this folder.
 
 #include <cstdint>
 #include <memory>

@@ -1,4 +1,4 @@
-# What `cmake --install` puts where, by component: docs/INSTALL.md says what each is for. The Debian
+# The rules of `cmake --install`, by component: docs/INSTALL.md says what each is for. The Debian
 # packages are made of the same components (HocketPackages.cmake).
 
 include(CMakePackageConfigHelpers)
@@ -18,7 +18,7 @@ add_custom_command(
   COMMENT "Writing manual pages and completion")
 add_custom_target(hocket_reference ALL DEPENDS ${reference}/made)
 
-# What an installation needs; tests install it.
+# An installation needs these; tests install it.
 add_dependencies(hocket_jobs hocket_reference hocket_client_c hocket_nccl_plugin
                  hocket_archives)
 

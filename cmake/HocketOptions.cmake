@@ -1,4 +1,4 @@
-# How every target is compiled: language, warnings, sanitizers, output folders.
+# Options of every target: language, warnings, sanitizers, output folders.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)

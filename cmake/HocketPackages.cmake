@@ -27,7 +27,7 @@ set(CPACK_POST_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/packaging/debian/ldconfig.cma
 # Each package has a description of its own, and nothing in front of it.
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_NAME} built using CMake")
 set(same "(= ${PROJECT_VERSION})")
-# What the installed headers and static libraries need.
+# The packages that the installed headers and static libraries need.
 set(headers nlohmann-json3-dev libexpected-dev libboost-dev libgloo-dev libhwloc-dev libssl-dev)
 list(JOIN headers ", " headers)
 

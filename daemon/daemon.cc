@@ -60,7 +60,7 @@ void add_metrics(const StoreKeeper::Counts& counts, MetricsText& metrics) {
   pruned("profile", counts.profiles);
 }
 
-/// What a job measures, by the job's name and id.
+/// Adds the measurements of a job, by its name and id.
 void add_metrics(const RunningJob& job, MetricsText& metrics) {
   const MetricsText::Labels labels = {{"name", job.description.name}, {"job", job.description.id}};
   if (job.iteration_ns > 0) {

@@ -28,7 +28,7 @@ struct DaemonOptions {
   Log log = {};
   /// False: shows the store and changes nothing in it; no job is served.
   bool is_daemon = true;
-  /// What the daemon keeps of the store. It removes the rest at its start and every hour.
+  /// The part of the store that the daemon keeps. It removes the rest at its start and every hour.
   RetentionPolicy retention = {};
   /// Which traces this daemon serves to other hosts; none by default.
   ServedTracesOptions traces = {};

@@ -1,4 +1,4 @@
-// What a view shows while it has nothing to show, and how an action says what happened.
+// The states of a view that has nothing to show, and the results of actions.
 
 import { h } from "./dom.js";
 

@@ -142,7 +142,7 @@ class Saving {
     const StepQuality quality = judge(traces, job);
     if (quality.uncertainty >= kPoorUncertainty)
       note("predictions from it may be far off: " + quality.reason);
-    // What withholds figures is said before what the files lacked.
+    // Notes on withheld figures come before those on what the files lacked.
     notes_.insert(notes_.end(), profile_.notes.begin(), profile_.notes.end());
     rows.detail = {{"notes", notes_}, {"quality", to_json(quality)}};
     if (const auto& overhead = profile_.overhead) {

@@ -46,7 +46,7 @@ struct ProfileToSave {
   nlohmann::json config = nlohmann::json::object();
   std::optional<std::int64_t> topology_id = {}, workload_id = {};
   std::optional<ProfileOverhead> overhead = {};
-  /// How the lowest rank's process and host used the processors, where known.
+  /// Use of the processors by the lowest rank's process and by its host, where known.
   std::optional<HostShares> host = {};
   /// Messages for people; save_profile() adds its own.
   std::vector<std::string> notes = {};

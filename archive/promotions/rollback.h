@@ -34,7 +34,7 @@ bool is_default(const PromotionRow& version);
 /// Returns the ids of a key's topology and workload; not_found for a key that no job has named.
 Result<KeyRow> find_key_row(Store& store, const ConfigKey& key);
 
-/// What a rollback changes.
+/// The changes that a rollback makes.
 struct RollbackPlan {
   KeyRow key = {};
   std::vector<std::int64_t> withdrawn = {};  ///< versions that it takes back

@@ -1,6 +1,6 @@
 #pragma once
 
-// The earlier study that a study starts from (docs/TRANSFER.md). One thread.
+// The earlier study that a study starts from (docs/guides/transfer.md). One thread.
 //
 // A donor has finished, has the same parameters and the same objective, and values of settings that
 // the study's space admits.

@@ -65,7 +65,8 @@ std::string program_text(const CommandProgram& program, const fs::path& folder) 
   std::string text = program.text;
   const bool has_folder = text.find('/') != std::string::npos;
   const auto path = has_folder ? std::nullopt : search_path(text);
-  // What PATH does not have is a file of the folder for those that start it (`uv run train.py`).
+  // A name that PATH does not have is a file of the folder for programs that start it (`uv run
+  // train.py`).
   text = resolved(path ? *path : folder / text);
   const auto argument = std::ranges::find_if(program.arguments, [&](const std::string& word) {
     return !word.empty() && is_file(folder / word);

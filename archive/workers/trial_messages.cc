@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::int64_t kMostInteger = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t kMostHostBytes = 255;
-/// Of each stream: a stored text and the line that says what was left out, each byte as at most
-/// two.
+/// Limit for each stream: a stored text and the line that says what was left out, each byte as at
+/// most two.
 constexpr std::size_t kMostOutputTextBytes = 2 * (kTrialOutputLimitBytes + 100);
 
 constexpr std::array<Word<StudyState>, 3> kStates = {{{"running", StudyState::running},

@@ -1,6 +1,6 @@
 #pragma once
 
-// What workers and a daemon say to one another about the trials of a study: the bodies of requests
+// The messages of workers and a daemon about the trials of a study: the bodies of requests
 // and answers under /v1/studies/{study}/workers/ (docs/openapi.json). Pure functions; thread-safe.
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 
-// How the owner and the workers of a study wait between two looks at the store. Nobody tells them
+// The waiting of a study's owner and workers between two looks at the store. Nobody tells them
 // of changes, unless they are threads of one process (archive/workers/bell.h): a file has no
 // notifications, and a trial takes long beside the time between looks.
 
@@ -27,7 +27,7 @@ inline std::int64_t next_wait_ns(std::int64_t quiet_ns) {
   return std::clamp(quiet_ns / 20, kShortestWaitNs, kLongestWaitNs);
 }
 
-/// How long the owner and the workers go on without a store that cannot be reached.
+/// The time for which the owner and the workers go on while the store cannot be reached.
 inline constexpr std::int64_t kStorePatienceNs = 600'000'000'000;
 
 }  // namespace hocket

@@ -165,7 +165,7 @@ Result<WorkerEnd> Worker::run() {
     }
   };
   const auto ended = work();
-  // What it has is given back at once; if the store refuses that, when the lease ends. It is no
+  // Its trial is given back at once; if the store refuses that, when the lease ends. It is no
   // loss: nothing says that the trial was to blame.
   static_cast<void>(source_.leave(study_id_, options_.name));
   const bool was_stopped = !ended && ended.error().code == ErrorCode::interrupted;

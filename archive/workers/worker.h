@@ -31,7 +31,7 @@ struct WorkerOptions {
   std::string name;
   std::string host;
   std::int64_t lease_ns = 30'000'000'000;
-  /// How long to wait for a trial before leaving; nothing: until the study ends.
+  /// The time to wait for a trial before leaving; nothing: until the study ends.
   std::optional<std::int64_t> idle_limit_ns = {};
   /// Returns how much time is left here; nothing if that is not limited. A worker leaves when the
   /// longest trial so far would take longer. May be empty.

@@ -156,7 +156,7 @@ class LiveBallot {
   std::optional<ProfileOrder> told_profile_;
   std::optional<ProfileMessage> wanted_profile_;  // of one that decides alone
   ProcessMeter process_;
-  /// Of the latest steps.
+  /// The processes' use in the latest steps, by step.
   std::deque<std::pair<std::int64_t, ProcessUse>> process_use_;
 
   mutable std::mutex mutex_;

@@ -218,7 +218,7 @@ void LiveController::take_at_once() {
   agreement_.select(attempt.id);
   take_over(attempt.wish, attempt.id);
   add_outcome(attempt.wish, ChangeStatus::applied, "an operator decided on it");
-  // What was measured is of the configuration before.
+  // The times so far are those of the configuration before.
   recent_ns_.clear();
   unreported_ns_.clear();
   unreported_activity_.clear();

@@ -94,7 +94,7 @@ void ProcessMeter::look() {
       at = no_room_us_.erase(at);
       continue;
     }
-    // What waits for a receiver says nothing of the link.
+    // Bytes that wait for a receiver say nothing about the link.
     has_queued |= now->has_queued && now->no_room_us == at->second;
     at->second = now->no_room_us;
     ++at;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the kernel counts of this process between two steps: its processor time, and for how much of
+// The kernel's counts of this process between two steps: its processor time, and for how much of
 // the time a TCP connection has bytes queued that cannot leave yet although their receiver has room
 // for them. A rank whose link is slow has such bytes while it sends, and the others of its ring
 // wait for it. How long bytes are unacknowledged says less, since a receiver that has nothing to

@@ -26,7 +26,7 @@ FetchedConfig defaulted(FetchedConfig fetched, std::string why) {
   return fetched;
 }
 
-/// What a job says of itself when it asks for a configuration.
+/// A job's description of itself when it asks for a configuration.
 struct AskingJob {
   const Topology& topology;
   const Workload& workload;

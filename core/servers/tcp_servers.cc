@@ -22,7 +22,7 @@ constexpr std::int64_t kRetryPauseNs = 20'000'000;
 /// Limit for the answer to a goodbye, after which it no longer matters whether it was heard.
 constexpr std::int64_t kGoodbyeNs = 5'000'000'000;
 
-/// How much later than its time limit a server may answer an await.
+/// A server may answer an await so much later than its time limit.
 constexpr std::int64_t kGraceNs = 5'000'000'000;
 
 /// Makes threads that poll the descriptor stop waiting while it is set. Any thread.
@@ -205,7 +205,7 @@ class TcpServers final : public ParameterServers {
     feed.is_awaiting = false;
     const auto sums = feed.connection->end_await();
     if (!sums) {
-      // What was late while nobody waited may have come since.
+      // An answer that was late while nobody waited may have come since.
       if (is_old && sums.error().code == ErrorCode::timed_out && feed.connection->is_open())
         return {};
       return failure(sums.error());

@@ -16,7 +16,7 @@ namespace hocket {
 struct TcpServersOptions {
   int rank = 0;
   int ranks = 1;
-  /// Of the servers by number, "host:port" or "[address]:port", the same on every rank.
+  /// The servers' addresses by number, "host:port" or "[address]:port", the same on every rank.
   std::vector<std::string> addresses = {};
   /// The ranks' and servers' secret (core/host/rendezvous_secret.h); empty: none.
   std::string secret = {};

@@ -1,6 +1,6 @@
 #pragma once
 
-// What ranks and parameter servers say to each other over TCP. Numbers are little-endian; a
+// The messages of ranks and parameter servers over TCP. Numbers are little-endian; a
 // connection carries one request at a time. Pure.
 //
 // 1. Server: a Greeting.
@@ -124,7 +124,7 @@ struct Refusal {
 };
 Refusal refusal_of(const Error& error);
 
-/// Whether a received code and length of text are possible.
+/// Returns whether a received code and length of text are possible.
 bool is_refusal(std::uint32_t code, std::uint32_t text_bytes);
 /// The error of such a code, with the text made printable.
 Error error_of(std::uint32_t code, std::string_view text);

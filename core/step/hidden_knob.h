@@ -22,7 +22,7 @@ struct HiddenKnob {
   bool operator==(const HiddenKnob&) const = default;
 };
 
-/// What is known of the step; an absent field is unknown.
+/// The sizes of a step, as far as they are known; an absent field is unknown.
 struct StepSizes {
   std::optional<std::int64_t> largest_collective_bytes = {};
   std::optional<std::int64_t> parts = {};  ///< of a step, under the configuration

@@ -108,8 +108,8 @@ struct TaskPlace {
 
 inline constexpr std::uint32_t kNoMicroBatch = ~std::uint32_t{0};
 
-/// What runs a compute task. A step on a device with memory of its own has tasks for the host and
-/// copies between the two (core/placement/step_placement.h); all others run on streams.
+/// The lane that runs a compute task. A step on a device with memory of its own has tasks for the
+/// host and copies between the two (core/placement/step_placement.h); all others run on streams.
 enum class TaskLane : std::uint8_t {
   stream,     ///< a stream of the device, or a thread of a host that is its own device
   host,       ///< the host beside a device
@@ -125,7 +125,7 @@ constexpr std::string_view to_string(TaskLane lane) {
 
 inline constexpr std::uint32_t kNotARange = ~std::uint32_t{0};
 
-/// What the placement of a step needs to know of a data item.
+/// A data item as the placement of a step needs to know it.
 struct DataPlace {
   /// Bytes that it takes; 0: it only orders tasks.
   std::int64_t bytes = 0;

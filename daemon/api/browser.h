@@ -1,6 +1,6 @@
 #pragma once
 
-// What was computed from what is stored for people who look at it: explanations of studies,
+// Results that are computed from the store for readers: explanations of studies,
 // timelines and calibrations of profiles. Kept in memory within limits, since each takes from
 // milliseconds to seconds to make. Thread-safe.
 

@@ -34,7 +34,7 @@ struct DaemonStateOptions {
   WallClock now_unix_ns = system_unix_ns;
   StateLimits limits = {};
   SearchMethod method = SearchMethod::model;  ///< of new searches by live tuning
-  /// What live tuning uses instead of the store, if set.
+  /// The store of live tuning if it is another one, for tests.
   Store* tuning_store = nullptr;
   /// False for a store that is only shown.
   bool is_daemon = true;

@@ -67,8 +67,8 @@ struct EventStream {
 
 using Reply = std::variant<Response, Await, EventStream>;
 
-/// How long a request may take to handle. Each kind has threads of its own, so that none waits for
-/// another.
+/// The time that a kind of request takes to handle. Each kind has threads of its own, so that none
+/// waits for another.
 enum class Labour {
   brief,   ///< a few calls of the store
   search,  ///< a worker waits for the next setting of a search

@@ -1,6 +1,6 @@
 #pragma once
 
-// Whether a job can try a configuration, from what it says that it can run
+// Decides whether a job can try a configuration, from what it says that it can run
 // (core/protocol/runnable_values.h). Pure functions; thread-safe.
 
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-// What has happened to jobs and keys, for the thread of live tuning. Events of the same job or key
+// Events of jobs and keys, for the thread of live tuning. Events of the same job or key
 // are joined, so that their number is that of the jobs and keys, however long the thread is held up
 // by the store. Thread-safe.
 

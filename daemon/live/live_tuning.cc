@@ -80,7 +80,8 @@ LiveTuning::Sizes LiveTuning::sizes() const {
 }
 
 void LiveTuning::start() {
-  // What another process changes is looked for at each tick; a store on a server says it at once.
+  // Changes by other processes are looked for at each tick; a store on a server announces them at
+  // once.
   auto listener = parts_.store.listen([events = std::weak_ptr(events_)](const auto&) {
     if (const auto still = events.lock()) still->tick();
   });

@@ -81,7 +81,7 @@ class LiveTuning {
   /// explorer is, by the job's id. Other jobs are not in it.
   std::map<std::string, std::string> tuning() const;
 
-  /// What it keeps in memory.
+  /// The sizes of the tables that it keeps in memory.
   struct Sizes {
     std::size_t keys = 0, pending_events = 0, waiting_outcomes = 0;
     std::size_t claims = 0;  ///< keys for which this daemon decides

@@ -1,8 +1,8 @@
 #pragma once
 
-// What of a store is kept, and for how long: an operator's policy for studies, the audit and
-// profiles, which `hocket prune` applies once and a daemon every hour. The decision is pure; what
-// reads and removes is for one thread.
+// Retention: which entries of a store are kept, and for how long. An operator's policy for studies,
+// the audit and profiles, which `hocket prune` applies once and a daemon every hour. The decision
+// is pure; what reads and removes is for one thread.
 //
 // Several processes may remove at once. Each removal is a transaction, and what another process has
 // removed first is left out.

@@ -53,7 +53,7 @@ class StoreKeeper {
   /// time. Ends early once `stop` is requested.
   void run_due(const std::stop_token& stop = {});
 
-  /// What this object has removed.
+  /// Counts of the entries that this object has removed.
   struct Counts {
     std::uint64_t studies = 0, audit_entries = 0, profiles = 0;
   };

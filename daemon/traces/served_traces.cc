@@ -43,7 +43,7 @@ Error disk_error(const std::string& what, const std::string& path, const std::er
   return {ErrorCode::unavailable, "cannot " + what + " " + path + ": " + error.message()};
 }
 
-/// What is in a set, and when that was written last.
+/// The files of a set, and when they were written last.
 struct SetContent {
   std::string store;
   std::int64_t bytes = 0;

@@ -15,7 +15,7 @@ namespace hocket {
 std::string JobNetwork::name() const {
   std::string name = sockets_->world_size() > 1 ? "tcp" : "local";
   if (emulated_link_) name = "emulated " + to_string(*emulated_link_);
-  // What is best with servers is not best without.
+  // A configuration that is best with servers is not best without.
   if (servers_) name += ", parameter servers: " + std::to_string(servers_->servers());
   if (!emulated_server_links_) return name;
   if (emulated_server_links_->colocated) return name + " on hosts of ranks";

@@ -24,7 +24,7 @@ struct StepWork {
   std::vector<std::size_t> records;
 };
 
-/// What the steps have in common.
+/// The work that the steps have in common.
 struct CommonWork {
   /// The records of each step that has all of it, by task.
   std::vector<std::vector<std::size_t>> steps;

@@ -232,7 +232,7 @@ PartCost fit_part_cost(const std::vector<const ProfiledStep*>& steps, const Coun
   for (const SizedParts& size : sizes)
     intercepts.push_back({size.duration_ns - cost.beta_ns_per_byte * size.bytes, size.parts});
   cost.alpha_ns = weighted_median(intercepts);
-  // Of parts of unknown size only the time is known.
+  // Parts of unknown size have only a time.
   if (sizes.size() == 1 && sizes.front().bytes == 0) return {cost.alpha_ns, 0, 0};
   if (sizes.size() < 2 || cost.alpha_ns < 0) {
     std::vector<Weighted> ratios;
@@ -268,7 +268,7 @@ StepDescription structure_of(const ProfiledStep& step) {
   for (const ProfiledTask& task : step.tasks) {
     description.tasks.push_back({names.next(task.name),
                                  task.is_collective ? std::optional(task.kind) : std::nullopt, 0,
-                                 // Of a collective of unknown size only the time counts.
+                                 // Only the time counts of a collective of unknown size.
                                  task.is_collective ? std::max<std::int64_t>(task.bytes, 1) : 0,
                                  task.priority, task.accesses});
     for (const Access& access : task.accesses) data = std::max(data, access.data.index + 1);

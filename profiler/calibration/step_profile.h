@@ -8,7 +8,7 @@
 //   … some steps, scheduler.synchronize() …
 //   auto description = describe_step(profile.steps(1));
 //
-// Of steps that are placed on a device of limited memory and its host
+// For steps that are placed on a device of limited memory and its host
 // (core/placement/step_placement.h) it describes what the job submits, with the times on both
 // sides and the cost of copies.
 //
@@ -115,7 +115,7 @@ class StepProfile final : public PlanObserver, public TraceSink {
 /// size, fitted with Theil and Sen's method (Sen, JASA 1968), pairs weighted by their evidence.
 /// With a single size all of the cost is beta.
 ///
-/// Of placed steps, which may be under several placements, the times of updates are those of the
+/// In placed steps, which may be under several placements, the times of updates are those of the
 /// side on which they ran (profiler/calibration/placed_times.h).
 ///
 /// One outlier among the steps changes nothing; delays of a few tasks or parts in every step count.

@@ -3,7 +3,7 @@
 // The structure of a step: its tasks and their accesses, without times. A profile stores it beside
 // its traces; together they yield a step description (profiler/calibration/calibration.h). Pure.
 //
-// Of a step that was placed on a device of limited memory and its host it has the tasks as they
+// For a step that was placed on a device of limited memory and its host it has the tasks as they
 // were placed, with the copies, and the step that they were placed from.
 
 #include <cstdint>

@@ -27,7 +27,7 @@ constexpr double kNormalDistance = 1.4826;
 constexpr double kOwnScatter = 12;
 /// Degrees of freedom below which a median distance does not tell the scatter.
 constexpr double kFewFreedoms = 12;
-/// How much later than others one rank may always end: the last hop of a ring. No ends tell that
+/// One rank may always end so much later than others: the last hop of a ring. No ends tell that
 /// from an offset.
 constexpr double kHopNs = 1000;
 /// Share of collectives from which contradictions of causality are no accident.
@@ -356,7 +356,7 @@ class CommonEnds {
     judge_causality();
   }
 
-  /// How well the ends of a rank tell its own line.
+  /// The uncertainty of a rank's own line by its ends.
   struct Uncertainty {
     double variance = 0;  // of one end
     double of_middle = 0, of_slope = 0;

@@ -60,7 +60,7 @@ void CUPTIAPI on_buffer_completed(CUcontext, std::uint32_t, std::uint8_t* buffer
   }
 }
 
-/// Whether CUPTI is to leave the process. One per process, as the callbacks are.
+/// CUPTI's leaving of the process. One per process, as the callbacks are.
 enum class Detachment { none, wanted, under_way };
 std::atomic<Detachment> detachment = Detachment::none;
 std::atomic<decltype(&cuptiFinalize)> finalize_cupti = nullptr;

@@ -24,7 +24,7 @@ struct ChromeArguments {
 
   std::optional<std::int64_t> stream, device, correlation;
   std::optional<std::int64_t> elements_in, elements_out;
-  /// Of communication: the number of the operation that Kineto joins events by, the operation's
+  /// For communication: the number of the operation that Kineto joins events by, the operation's
   /// number within its group, and the group.
   std::optional<std::int64_t> external_id, group_sequence, group_size, group_id;
   std::string name, collective_name, element_type, group, group_ranks;

@@ -12,7 +12,7 @@
 
 namespace hocket {
 
-/// How much depends on a note; the first are said first.
+/// The weight of a note; the first are said first.
 enum class NoteWeight {
   withholds,  ///< figures are missing or wrong because of it
   partial,    ///< a part of the data is missing

@@ -43,7 +43,7 @@ class KinetoEvents {
 
   static constexpr std::uint32_t kNoDetails = ~std::uint32_t{0};
 
-  /// What an event says of a collective beside its times.
+  /// An event's details of a collective beside its times.
   struct Details {
     std::optional<CollectiveKind> collective;
     std::int64_t bytes = 0;

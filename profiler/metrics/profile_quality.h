@@ -19,7 +19,7 @@
 
 namespace hocket {
 
-/// What was observed while a profile was recorded. Unknown figures are absent.
+/// Observations made while a profile was recorded. Unknown figures are absent.
 struct ProfileConditions {
   std::int64_t iterations = 0;  ///< whole iterations of the rank that predictions describe
   /// Relative scatter of their times: spread() / 0.6745 of the logarithms, a standard deviation

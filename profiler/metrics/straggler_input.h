@@ -11,7 +11,7 @@
 
 namespace hocket {
 
-/// How arrivals at a collective are compared.
+/// The clock by which arrivals at a collective are compared.
 enum class ArrivalClock {
   common,  ///< by the begins, on rank 0's clock
   /// By how long the collective took on each rank's own clock: its members leave it together, so

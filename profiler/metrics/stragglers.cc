@@ -18,11 +18,11 @@ constexpr std::size_t kMostTrendSteps = 300;
 constexpr double kExplainedShare = 0.4;
 /// Share of all lateness that the bursts of one rank must be.
 constexpr double kOwnShare = 0.6;
-/// How many times later than in a quiet step the latest rank is in a burst, and the quantile of its
+/// In a burst the latest rank is so many times later than in a quiet step, and the quantile of its
 /// lateness that is a quiet step's; bursts may take up half of the steps.
 constexpr double kOutstanding = 2;
 constexpr double kQuietQuantile = 0.25;
-/// What the lateness of all episodes is scaled to for the randomization test.
+/// The lateness of all episodes is scaled to this sum for the randomization test.
 constexpr double kEpisodeWeights = 1000;
 /// Lateness below the bound that errors of the clocks explain.
 constexpr double kResiduals = 2;

@@ -17,10 +17,10 @@
 
 namespace hocket {
 
-/// Of a part of a step that is not known.
+/// The time of a part of a step that is not known.
 inline constexpr double kUnknownNs = -1;
 
-/// What one rank's time went to in one step; each 0 or above, or kUnknownNs.
+/// The parts of one rank's time in one step; each 0 or above, or kUnknownNs.
 struct RankStep {
   /// Time in which it waited in collectives for later ranks and computed nothing.
   double blocked_ns = kUnknownNs;
@@ -134,7 +134,7 @@ struct StragglerPlace {
   std::int64_t count = 0;
   std::int64_t last_rank = 0;  ///< the rank that came last most often
   double last_share = 0;       ///< share of the collectives in which it did
-  /// How much later than the first rank the last one came, and than the one before it.
+  /// The lateness of the last rank after the first one, and after the one before it.
   double skew_median_ns = 0, skew_p95_ns = 0;
   double alone_median_ns = 0, alone_p95_ns = 0;
 

@@ -9,7 +9,7 @@
 namespace hocket {
 namespace {
 
-/// What a record is: its role and tensor.
+/// The kind of a record: its role and tensor.
 using Key = std::pair<ScheduledRole, std::uint32_t>;
 
 Key key_of(const TraceEvent& event) {
@@ -21,7 +21,7 @@ struct Step {
   std::int64_t begin_ns = 0;
   bool has_ended = false;
 
-  /// What the step computes, in whatever order.
+  /// Returns the records' kinds of the step, in a fixed order.
   std::vector<Key> kind() const {
     std::vector<Key> keys;
     for (const TraceEvent* event : computes) keys.push_back(key_of(*event));

@@ -1,7 +1,8 @@
 #pragma once
 
-// How a process and the rest of its host used the processors, from Linux's counters. The difference
-// of two readings says whether a measurement between them was disturbed by other load. Any thread.
+// The use of the processors by a process and by the rest of its host, from Linux's counters. The
+// difference of two readings says whether a measurement between them was disturbed by other load.
+// Any thread.
 
 #include <cstdint>
 #include <optional>

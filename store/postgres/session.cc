@@ -151,7 +151,7 @@ Result<void> Session::configure() {
       "set_config('tcp_keepalives_interval', '3', false), "
       "set_config('tcp_keepalives_count', '3', false)";
   HOCKET_TRY(execute(settings));
-  // What is acknowledged is on the disk, also where the database was told otherwise.
+  // Acknowledged changes are on the disk, also where the database was told otherwise.
   HOCKET_TRY(
       execute("SELECT set_config('synchronous_commit', 'on', false) "
               "WHERE current_setting('synchronous_commit') = 'off'"));

@@ -19,7 +19,7 @@ struct Table {
   std::span<const Column> columns;  ///< in the order of both schemas
   /// Columns that order the rows, as texts are ordered byte by byte in both. Distinct for each row.
   std::string_view order;
-  /// Whether the table numbers its rows, and gives no number twice.
+  /// True if the table numbers its rows, and gives no number twice.
   bool has_sequence = false;
 };
 

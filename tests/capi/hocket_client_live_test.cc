@@ -303,7 +303,7 @@ TEST_F(HocketClientLive, OwnKnobsArePushedTriedAndRefusedLikeOthers) {
   EXPECT_THAT(refused["message"].get<std::string>(), HasSubstr("rank 1 refused it"));
   EXPECT_THAT(warnings.wait().value(), HasSubstr("no memory for 3"));
   EXPECT_EQ(tried["status"], "applied") << tried;
-  // What the candidate leaves out has its default.
+  // Knobs that the candidate leaves out have their defaults.
   for (const std::size_t rank : {0, 1}) {
     EXPECT_EQ(value(rank, "job.depth"), 1);
     EXPECT_EQ(value(rank, "job.mode"), 0);

@@ -22,7 +22,7 @@ namespace hocket {
 
 inline constexpr std::int64_t kSecondNs = 1'000'000'000;
 
-/// What a test sets and sees of a daemon.
+/// The parts of a daemon that a test sets and sees.
 struct AssembledInputs {
   Store& store;
   SetClock& clock;

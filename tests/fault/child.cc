@@ -55,7 +55,7 @@ bool write_file(const char* path, std::string_view text) {
   return written;
 }
 
-/// What fork's child needs and may not make itself.
+/// Texts that fork's child needs and may not make itself.
 struct Texts {
   std::string disk_size;
   std::string own_user = std::to_string(geteuid()) + " " + std::to_string(geteuid()) + " 1";

@@ -40,7 +40,7 @@ class ProfiledStragglers : public ::testing::Test {
 
 TEST_F(ProfiledStragglers, ARankThatIsStoppedAgainAndAgainIsNamed) {
   Gpt2Job job(folder_, profiled());
-  // How long it is held up, and how long it is not: no waits for something.
+  // These are the times for which it is held up and let go: no waits for something.
   while (job.rank(1).is_running()) {
     job.rank(1).signal(SIGSTOP);
     (void)eventually([] { return false; }, std::chrono::milliseconds(30));

@@ -57,7 +57,7 @@ TEST_F(StragglersOfAJob, ARankThatIsStoppedAgainAndAgainIsNamed) {
   const bool named = eventually(
       [&] {
         job.rank(1).signal(SIGSTOP);
-        // How long it is held up, not a wait for something.
+        // It is held up for so long; this is no wait for something.
         (void)eventually([] { return false; }, std::chrono::milliseconds(60));
         job.rank(1).signal(SIGCONT);
         found = verdict(client);

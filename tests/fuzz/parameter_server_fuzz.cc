@@ -24,7 +24,7 @@ namespace wire = server_wire;
 constexpr std::size_t kLimitBytes = 4000;
 constexpr int kRanks = 2;
 
-/// What is left of the input.
+/// The rest of the input.
 struct Bytes {
   template <class Message>
   bool read(Message& message) {

@@ -65,7 +65,7 @@ within() {
   env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
     DEBIAN_FRONTEND=noninteractive chroot "$root" "$@"
 }
-# What of hocket is in the system.
+# Prints the files and users of hocket in the system.
 ours() {
   (cd "$root" && find . -path ./proc -prune -o -name '*hocket*' -print | sort)
 }

@@ -53,7 +53,7 @@ export XDG_CACHE_HOME="$work/cache" XDG_STATE_HOME="$work/state"
 says "$work/made/on_client" "configuration from default"
 says "$work/made/on_client_c" "configuration from default"
 
-# What cannot be had is refused.
+# A version or component that cannot be had is refused.
 for wanted in '9.0 REQUIRED' 'REQUIRED COMPONENTS nothing'; do
   mkdir -p "$work/refused"
   printf 'cmake_minimum_required(VERSION 3.25)\nproject(p)\nfind_package(hocket %s)\n' "$wanted" \

@@ -53,7 +53,7 @@ STRUCTURE = """() => {
 
 # Returns texts whose contrast is below what WCAG's 1.4.3 asks for, each with its colours.
 CONTRAST = """() => {
-  // What fades in is looked at as it stays.
+  // Elements that fade in are looked at as they stay.
   for (const animation of document.getAnimations())
     if (animation.effect.getComputedTiming().endTime < Infinity) animation.finish();
   const canvas = document.createElement("canvas");
@@ -242,7 +242,7 @@ def overflow(page):
     }""")
 
 
-# What sticks out of the window, to say why it scrolls.
+# Finds the elements that stick out of the window, to say why it scrolls.
 STICKING_OUT = """() => [...document.querySelectorAll("body *")].filter((element) => {
   const box = element.getBoundingClientRect();
   if (box.width === 0 || box.right <= document.documentElement.clientWidth + 1) return false;

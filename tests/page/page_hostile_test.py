@@ -7,7 +7,7 @@ import page_hostile as hostile
 from page_browser import NARROW, WIDE, PageTest, main
 from page_world import segment
 
-# What only markup would have made of the texts.
+# Elements that only markup in the texts would have made.
 MARKUP = "() => [...document.querySelectorAll('img[src=x], [onerror]')].length"
 
 

@@ -32,7 +32,7 @@ class PagePlacement(PageTest):
         self.assertEqual(values["device_memory_bytes"], 8 << 20)
         self.assertEqual(values["layers"], 4)
         self.assertLess(values["device_peak_bytes"], 8 << 20)
-        # What the facts say is not said again.
+        # The facts are not said twice.
         expect(self.page.get_by_text("Measured by the job itself")).to_have_count(0)
         self.screenshot("job-placed-light-1280")
 

@@ -98,7 +98,7 @@ class World:
                                f"{done.stdout}{done.stderr}")
         return done.stdout
 
-    # What is stored
+    # Contents of the store
 
     def add_studies(self):
         """A study of one objective, `shaped`, which is promoted, and one of two, `two-sided`."""
@@ -115,7 +115,7 @@ class World:
         """Two profiles of two ranks, under the default and under another configuration; returns
         their names."""
         for config in ("", json.dumps(ORDERED)):
-            # Of the daemon it wants nothing, and would be given its configuration.
+            # It asks the daemon for nothing, which would give it its configuration.
             self.hocket("run", "--ranks", "2", "--", GPT2, *MODEL, "--link", "500mbit", "--steps",
                         "16", "--profile-at", "4", "--profile-iterations", "8",
                         **({"HOCKET_CONFIG": config} if config else {}), HOCKET_DAEMON="")

@@ -459,7 +459,7 @@ TEST_F(StoreTest, TextIsUtf8WithoutNul) {
               ErrorCode::invalid_argument);
     EXPECT_EQ(code_of(store_->upsert_workload(sample_workload(bad))), ErrorCode::invalid_argument);
     EXPECT_EQ(code_of(store_->record_audit({bad, "a", "s"})), ErrorCode::invalid_argument);
-    // What cannot be stored is not found.
+    // A name that cannot be stored is not found.
     EXPECT_EQ(code_of(store_->study(bad)), ErrorCode::not_found);
     EXPECT_EQ(code_of(store_->profile(bad)), ErrorCode::not_found);
     EXPECT_EQ(must(store_->current_promotion(bad, "x")), std::nullopt);

@@ -19,6 +19,7 @@ std::optional<FileKind> kind_of(std::string_view path, std::string_view text) {
   }
   if (ends_with(".cmake") || name == "CMakeLists.txt") return FileKind::cmake;
   if (ends_with(".md")) return FileKind::markdown;
+  if (ends_with(".js") || ends_with(".py")) return FileKind::script;
   if (ends_with(".sh") || text.starts_with("#!")) return FileKind::shell;
   return std::nullopt;
 }

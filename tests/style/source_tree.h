@@ -10,7 +10,7 @@
 
 namespace hocket::style {
 
-enum class FileKind { cpp, cmake, shell, markdown };
+enum class FileKind { cpp, cmake, shell, script, markdown };
 
 struct SourceFile {
   std::string path;  ///< relative to the root, with slashes
@@ -33,9 +33,9 @@ SourceFile sample(std::string path, std::string text);
 
 std::vector<std::string_view> lines_of(std::string_view text);
 
-/// Returns "core/host" for "core/host/link.h"; "" for a file at the root.
+/// Returns "core/step" for "core/step/link.h"; "" for a file at the root.
 std::string_view folder_of(std::string_view path);
-/// Returns "link.h" for "core/host/link.h".
+/// Returns "link.h" for "core/step/link.h".
 std::string_view name_of(std::string_view path);
 
 }  // namespace hocket::style

@@ -55,7 +55,7 @@ bool names_home(std::string_view line, std::string_view homes) {
 }  // namespace
 
 Problems check_line_length(const SourceFile& file) {
-  if (file.kind == FileKind::markdown) return {};
+  if (file.kind == FileKind::markdown || file.kind == FileKind::script) return {};
   return check_lines(file, [](std::string_view line) -> std::string {
     if (columns(line) <= kMaxColumns) return "";
     const auto link = line.find("https://");

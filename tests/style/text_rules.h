@@ -9,8 +9,8 @@ namespace hocket::style {
 inline constexpr std::size_t kMaxColumns = 100;
 inline constexpr std::size_t kMaxLines = 600;
 
-/// Limits lines to kMaxColumns characters, except a line with one unbreakable link and lines of
-/// Markdown.
+/// Limits lines to kMaxColumns characters, except a line with one unbreakable link, and lines of
+/// Markdown, Python and JavaScript.
 Problems check_line_length(const SourceFile& file);
 
 /// Forbids tabs and blanks at the end of a line; requires one newline at the end of the file.

@@ -4,7 +4,7 @@
 // are taken away. `env A=1 torchrun --nproc-per-node 2 train.py --lr 3` runs train.py. Pure;
 // thread-safe.
 //
-// What it knows are tables of programs and of their options that take a value
+// It knows tables of programs and of their options that take a value
 // (tuner/command/wrappers.h). A program that it does not know is what runs.
 
 #include <span>

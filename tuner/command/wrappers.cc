@@ -118,7 +118,7 @@ constexpr std::array kWrappers = {
     Wrapper{"kernprof viztracer scalene", "", kProfilerOptions, "", 0, Runs::python},
 };
 
-/// Those that are modules of Python.
+/// Wrappers that are modules of Python.
 constexpr std::array kModuleWrappers = {
     Wrapper{"torch.distributed.run torch.distributed.launch", "", kTorchrunOptions, "", 0,
             Runs::python},

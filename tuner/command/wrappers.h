@@ -9,7 +9,7 @@
 
 namespace hocket {
 
-/// What follows a wrapper's own arguments.
+/// The words that follow a wrapper's own arguments.
 enum class Runs {
   command,  ///< another command
   python,   ///< the path of a script for Python, or a module after -m

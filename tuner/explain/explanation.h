@@ -87,7 +87,7 @@ struct Explanation {
   /// Over the two most important parameters; only if two have more than one value.
   std::optional<Surface> surface;
   double rejected = 0;  ///< share of the space that failures rule out
-  /// What surface_over() asks (tuner/explain/surface.h); never null after explain().
+  /// The model that surface_over() asks (tuner/explain/surface.h); never null after explain().
   std::shared_ptr<const FittedModel> model;
 };
 
@@ -96,7 +96,7 @@ struct ExplanationOptions {
   /// they are (tuner/surrogate/gaussian_surrogate.h).
   std::function<std::unique_ptr<Surrogate>()> make_surrogate = {};
   std::uint64_t seed = 0;
-  /// Whether the values, which are as measured, are minimised.
+  /// Says whether the values, which are as measured, are minimised.
   Direction direction = Direction::minimise;
   /// The search's own recommendation; if absent, the completed setting with the lowest mean plus
   /// deviation, of costs.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the plots of a search have in common: colours, axes and labels. Pure functions; thread-safe.
+// Common parts of the plots of a search: colours, axes and labels. Pure functions; thread-safe.
 
 #include <optional>
 #include <span>

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the model of an explanation believes over any two parameters. Thread-safe, also on one
+// The beliefs of an explanation's model over any two parameters. Thread-safe, also on one
 // explanation.
 
 #include <string>

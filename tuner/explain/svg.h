@@ -46,7 +46,7 @@ class Svg {
   /// Draws text that runs upwards.
   void text_upwards(SvgPoint at, std::string_view text);
 
-  /// What is drawn from here to end_axis() belongs to the axis of `parameter`.
+  /// Everything drawn from here to end_axis() belongs to the axis of `parameter`.
   void begin_axis(std::string_view parameter);
   /// Requires begin_axis() before.
   void end_axis();

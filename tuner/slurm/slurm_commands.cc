@@ -26,7 +26,7 @@ constexpr std::string_view kAway[] = {"contact slurm",     "timed out",         
                                       "in a transitional", "Transport endpoint"};
 
 bool is_kept(std::string_view variable) {
-  // How Slurm is found, and who asks.
+  // These say where Slurm is, and who asks.
   return variable == "SLURM_CONF" || variable == "SLURM_CLUSTERS" ||
          variable.starts_with("SLURM_JWT") || variable.starts_with("SLURM_SACK");
 }

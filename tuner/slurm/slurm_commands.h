@@ -60,7 +60,7 @@ class SlurmCommands final : public Slurm {
   const Limits limits_;
   /// Number of tasks of each array that was submitted.
   std::map<std::string, int> submitted_;
-  /// What is known of tasks that the controller has forgotten, by array and index.
+  /// The tasks that the controller has forgotten, as they were last known, by array and index.
   std::map<std::string, std::map<int, SlurmTask>> forgotten_;
 };
 

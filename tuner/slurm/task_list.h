@@ -1,7 +1,7 @@
 #pragma once
 
-// What squeue and sacct print of the tasks of an array, read strictly. Text rather than JSON: the
-// fields have been the same from Slurm 20.11 on, while JSON changes with each version, needs a
+// The output of squeue and sacct about the tasks of an array, read strictly. Text rather than JSON:
+// the fields have been the same from Slurm 20.11 on, while JSON changes with each version, needs a
 // plugin that is not everywhere, and does not list the waiting tasks of an array one by one. Pure
 // functions; thread-safe.
 

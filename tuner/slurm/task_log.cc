@@ -11,7 +11,7 @@ namespace hocket {
 namespace {
 
 constexpr std::streamoff kLogEndBytes = 4096;
-/// Of a number in a path, as sbatch allows.
+/// Most digits of a number in a path, as sbatch allows.
 constexpr std::size_t kMostDigits = 10;
 
 std::string padded(std::string text, std::size_t width) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// How the defaults of a study's parameters are known: what a gain over the default is worth depends
+// The source of the defaults of a study's parameters: what a gain over the default is worth depends
 // on it. Plain values; thread-safe.
 
 #include <map>

@@ -47,7 +47,7 @@ class FrontConfirmation {
   MeasuredParams measured(const Trial& in_search) const;
   Verdict verdict(const Params& params, std::size_t objective) const;
   bool is_confirmed(const Params& params) const;
-  /// Whether the point runs in the next round.
+  /// Returns whether the point runs in the next round.
   bool is_open(const Params& params) const;
   std::vector<double> costs_of_measured(const MeasuredParams& measured) const;
 
@@ -56,7 +56,7 @@ class FrontConfirmation {
   std::vector<const Trial*> front_;   ///< of the search, by the first objective
   std::vector<const Trial*> chosen_;  ///< of the front, to be run again
   std::map<Params, Runs> runs_;
-  /// What remains of the round that has begun.
+  /// The rest of the round that has begun.
   std::vector<Params> rest_;
 };
 

@@ -240,7 +240,7 @@ Result<void> Study::search() {
     if (!*asks && running_.empty())
       return session_.end() == SessionEnd::rule ? stop(session_.end_reason()) : Result<void>();
     HOCKET_TRY(wait());
-    // Of trials that take equally long, all end at about the same time.
+    // Trials that take equally long end at about the same time.
     HOCKET_TRY(take_ended());
   }
   return {};

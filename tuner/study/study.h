@@ -85,7 +85,7 @@ struct MeasuredParams {
 /// At most so many points of a front run again.
 inline constexpr int kMostFrontPoints = 4;
 
-/// What running a point of a front again has shown (tuner/study/front_confirmation.h).
+/// The result of running a point of a front again (tuner/study/front_confirmation.h).
 enum class FrontState {
   searched,     ///< measured in the search alone, or the default itself
   confirmed,    ///< better than the default in at least one objective

@@ -312,7 +312,7 @@ double StepModel::Step::log_time(const ScheduleConfig& config) const {
 
 double StepModel::Step::log_time_at_least(const ScheduleConfig& config) const {
   const StepDescription& step = step_;
-  // What a placed step computes on the streams depends on where it is placed, and few of its
+  // The computation of a placed step on the streams depends on where it is placed, and few of its
   // periods settle within the iterations that log_time() simulates.
   if (step.device_memory_bytes > 0) return 0;
   double compute_ns = 0, channel_ns = 0, window_byte_ns = 0;

@@ -3,7 +3,7 @@
 const ZOOM = 1.5;
 const PAN = 0.15;
 
-/// What the help shows: keys, and what they do.
+/// The help: keys, and what they do.
 export const HELP = [
   ["w s, + −", "zoom in and out (at the pointer, else in the middle)"],
   ["a d, ← →", "go left and right"],

@@ -1,4 +1,4 @@
-// What keys and buttons do with a timeline.
+// The actions of keys and buttons on a timeline.
 
 import { BOX_WORDS } from "./tile.js";
 
@@ -32,7 +32,7 @@ export class Moves {
   async find({ text = "", kind = "", backward = false, leastNs = 0 }, options = {}) {
     const { timeline } = this, { box } = timeline.selection, [from, to] = timeline.visible();
     const isInSight = box && box.begin_ns < to && box.end_ns > from;
-    // Of a group of records, the last one is where the search goes on.
+    // The search goes on at the last one of a group of records.
     const last = isInSight && !backward ? box.record + box.records - 1 : box?.record;
     const place = isInSight ? { lane: box.lane, record: last } : null;
     const answer = await timeline.source.find({ text, kind, backward, place, leastNs,

@@ -1,4 +1,4 @@
-// What is drawn over the lanes: bands that join the parts of a collective, outlines of boxes, and
+// The layer over the lanes: bands that join the parts of a collective, outlines of boxes, and
 // the selected range.
 
 /// More collectives than this in sight would cover the lanes.

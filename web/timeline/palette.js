@@ -9,7 +9,7 @@ const OTHERS = ["lane", "line", "ink", "muted", "accent", "selection", "join", "
 export const SHADES = 16;
 const WIDTH = SHADES + 1;
 
-/// What the legend says of each colour that is not explained by its lane's title.
+/// The legend of each colour that is not explained by its lane's title.
 export const LEGEND = [["forward", "forward"], ["backward", "backward"], ["update", "update"],
                        ["several", "several computations"], ["communication", "communication"],
                        ["copy", "copy"], ["exposed", "exposed communication"],

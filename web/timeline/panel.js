@@ -1,4 +1,4 @@
-// What is said in words and tables: a box's details, and the figures of a range.
+// The words and tables beside the lanes: a box's details, and the figures of a range.
 
 import { h } from "../dom.js";
 import { bytesText, countText, durationText, percentText, printable } from "../format.js";

@@ -1,4 +1,4 @@
-// What is selected: a box and a range of time. Asks the source for what it says about them, and
+// The selection: a box and a range of time. Asks the source for what it says about them, and
 // keeps only the newest answer.
 
 import { replace } from "../dom.js";

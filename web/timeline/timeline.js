@@ -196,7 +196,7 @@ export class HkTimeline extends HTMLElement {
     return this.moves.find(query, options);
   }
 
-  // What the pointer does.
+  // The pointer's actions.
 
   showRange(begin, end, isFinal) {
     this.selection.setRange(begin + this.offsetNs, end + this.offsetNs, isFinal);
@@ -260,7 +260,7 @@ export class HkTimeline extends HTMLElement {
     this.#restTimer = setTimeout(() => this.#rest(), REST_MS);
   }
 
-  /// What need not happen while the view moves.
+  /// Does the work that need not happen while the view moves.
   #rest() {
     const [from, to] = this.visible(), step = (to - from) / 1000;
     if (!this.selection.range) this.selection.ask(0);

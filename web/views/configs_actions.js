@@ -1,4 +1,4 @@
-// What an operator can do to a key and to a job. Each action says first what will happen.
+// An operator's actions on a key and on a job. Each action says first what will happen.
 
 import { get, may, send, serves } from "../api.js";
 import { ask } from "../dialog.js";

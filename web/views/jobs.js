@@ -55,7 +55,7 @@ export default class extends HTMLElement {
     return new JobPage(id);
   }
 
-  /// What the part needs besides the jobs, which changes seldom.
+  /// Loads what the part needs besides the jobs, which changes seldom.
   async #loadStore(id) {
     if (!id) return get(`/v1/audit?limit=${AUDIT_ENTRIES}`);
     const { knobs } = await import("./configs_settings.js");
@@ -76,7 +76,7 @@ export default class extends HTMLElement {
       this.#show(part, { jobs, ...store }, id);
     } catch (error) {
       this.#isStoreKnown = false;
-      // What was shown stays: the shell's banner says that it is out of date.
+      // The old content stays: the shell's banner says that it is out of date.
       if (!this.isConnected || id !== this.#id || this.#part) return;
       replace(this, h("div", { class: "view-part" }, h("h1", null, id ? "Job" : "Jobs"),
                       failed(error, () => this.#refresh())));

@@ -1,4 +1,4 @@
-// What a job does now, in the parts that the list and the job's own page share.
+// A job's present state, in the parts that the list and the job's own page share.
 
 import { h, reconcile, replace, setState, setText } from "../dom.js";
 import { badge, longText } from "../elements.js";

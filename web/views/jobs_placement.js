@@ -1,4 +1,4 @@
-// What a job on a device of limited memory says of its placement.
+// The placement of a job on a device of limited memory.
 
 import { bytesText, percentText } from "../format.js";
 import { fact } from "./jobs_parts.js";

@@ -61,7 +61,7 @@ export function slider(options) {
     if (value !== null) change(value);
   }
 
-  /// What was refused stays in the field, so that it can be corrected.
+  /// A refused value stays in the field, so that it can be corrected.
   function refuse(isRefused) {
     setState(field, "aria-invalid", isRefused ? "true" : null);
     trouble.hidden = !isRefused;

@@ -5,7 +5,7 @@ import { decades, knobControl, numberControl, scaleOf } from "./simulate_control
 
 const MAIN = ["partition_bytes", "credit_bytes", "comm_channels", "streams", "order",
               "bucket_bytes"];
-/// What a link is changed to at first: a value in the middle of the sliders.
+/// The first values of a link that is changed: in the middle of the sliders.
 const FIRST_LINK = { network_link: { gbit: 10, us: 20 }, host_link: { gbit: 300, us: 5 } };
 const LINK_NAMES = { network_link: "Network between hosts", host_link: "Link inside a host" };
 

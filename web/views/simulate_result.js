@@ -1,4 +1,4 @@
-// What the simulator answered: figures as bars on one scale, notes, and the timeline.
+// The simulator's answer: figures as bars on one scale, notes, and the timeline.
 
 import { h, replace, setState, setText } from "../dom.js";
 import { countText, countedText, durationText, numberText, percentText,

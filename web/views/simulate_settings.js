@@ -1,4 +1,4 @@
-// What a prediction is asked for: the address, the request and the command say the same. Pure.
+// The settings of a prediction: the address, the request and the command say the same. Pure.
 
 import { exactBytesText } from "../format.js";
 

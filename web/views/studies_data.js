@@ -1,4 +1,4 @@
-// What the views of studies read out of the answers of the daemon. Pure functions.
+// The values that the views of studies read out of the daemon's answers. Pure functions.
 
 import { durationText, knobText, percentText, printable, valueText } from "../format.js";
 

@@ -76,7 +76,7 @@ export class StudyList {
     try {
       this.studies = (await get("/v1/studies", { signal: this.abort.signal })).studies;
     } catch (error) {
-      // What is shown stays; the shell says that the daemon does not answer.
+      // The old content stays; the shell says that the daemon does not answer.
       if (this.abort.signal.aborted || this.studies) return;
       replace(this.body, failed(error, () => this.refresh()));
       return;

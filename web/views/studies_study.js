@@ -87,7 +87,7 @@ export class Study {
       if (this.study?.updated_at_ns === study.updated_at_ns) return;
       ({ trials } = await get(this.path("/trials"), { signal }));
     } catch (error) {
-      // What is shown stays; the shell says that the daemon does not answer.
+      // The old content stays; the shell says that the daemon does not answer.
       if (signal.aborted || this.study) return;
       replace(this.body, failed(error, () => this.refresh()));
       return;

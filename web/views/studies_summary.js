@@ -1,4 +1,4 @@
-// What came of a study, in front of its tabs.
+// The outcome of a study, in front of its tabs.
 
 import { h } from "../dom.js";
 import { facts, longText } from "../elements.js";

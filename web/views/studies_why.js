@@ -1,4 +1,4 @@
-// What the search learned: which parameters matter, what it recommends, why it ran each trial, and
+// The search's findings: which parameters matter, what it recommends, why it ran each trial, and
 // what it made of the simulator's constants.
 
 import { h, replace } from "../dom.js";

@@ -74,7 +74,7 @@ export default class TimelineView extends HTMLElement {
 
   #follow(query) {
     const from = numberIn(query, "from"), to = numberIn(query, "to"), view = this.#view;
-    // What this view wrote itself may be older than what it shows.
+    // The address that this view wrote itself may be older than what it shows.
     if (!view || rangeKey(from, to) === this.#written) return;
     this.#written = rangeKey(from, to);
     if (from === null || to === null) {
@@ -144,7 +144,7 @@ export default class TimelineView extends HTMLElement {
     timelines[0].addEventListener("mark", () => this.#keepMarks(view, timelines[0].selection));
   }
 
-  /// What is selected is a part of the address, too.
+  /// The selection is a part of the address, too.
   #keepMarks(view, { box, range }) {
     if (!this.isConnected || view !== this.#view) return;
     setQuery({ record: box && box.records === 1 ? `${box.lane}.${box.record}` : null,

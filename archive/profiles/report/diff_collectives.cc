@@ -18,7 +18,7 @@
 namespace hocket {
 namespace {
 
-/// What is compared as one. Bytes are kManySizes where sizes are not told apart.
+/// Collectives that are compared as one. Bytes are kManySizes where sizes are not told apart.
 struct CollectiveId {
   std::string group;
   std::optional<CollectiveKind> kind;

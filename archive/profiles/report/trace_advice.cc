@@ -1,4 +1,4 @@
-// What to try by the figures of a trace report.
+// Advice on what to try, from the figures of a trace report.
 
 #include <algorithm>
 #include <string>

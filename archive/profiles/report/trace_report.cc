@@ -195,7 +195,7 @@ TraceReport report_traces(std::vector<RankTrace> traces, std::vector<std::string
     sums.add(traces[i]);
   }
   report.collectives = sums.means();
-  // What withholds figures comes first.
+  // Notes on withheld figures come first.
   report.notes = std::move(job.withheld);
   if (traces.size() < 2) report.notes.clear();  // there is nothing to compare
   if (!report.is_of_whole_trace) report.stragglers = compare_ranks(traces, fits, report.notes);

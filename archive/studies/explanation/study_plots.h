@@ -12,7 +12,7 @@
 
 namespace hocket {
 
-/// What a plot shows where there is a choice.
+/// The choices of a plot that has some.
 struct PlotChoice {
   /// The two parameters of a contour. An empty one is the most important parameter that is left.
   std::string x = {}, y = {};

@@ -111,7 +111,7 @@ SimulationOptions simulation_options(const ScheduleConfig& config, const Simulat
   return simulation;
 }
 
-/// What is asked about a step.
+/// A question about a step.
 struct Question {
   Subject subject;
   NamedConfig present;    ///< before --set and --sweep

@@ -1,4 +1,4 @@
-// What a change of a key's configuration will do, before it is made.
+// The preview of a change of a key's configuration.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -59,7 +59,7 @@ using UpdateElements = void (*)(const Factors&, const Elements&);
   return static_cast<std::uint16_t>(value == value ? rounded : 0x7fffu);
 }
 
-// What follows is inlined into functions for several instruction sets.
+// The functions below are inlined into others for several instruction sets.
 
 /// The order of operations is that of ops.cc; none may be replaced by another of higher precision.
 [[gnu::always_inline]] inline void update_elements(const Factors& factors, bool decay,

@@ -50,7 +50,7 @@ class CommunicatorCalls {
 /// Called when NCCL has opened the communicator's profiler, or its tuner if that has no profiler.
 /// Any thread. `meter` has the communicator's launches and times; it is null if too many
 /// communicators are open. `logger` may be null. Returns null to leave the communicator alone; it
-/// is then only counted. Defined by the communicators (plugins/nccl/communicator.h).
+/// is then only counted. Defined by the communicators (plugins/nccl/communicator/communicator.h).
 CommunicatorCalls* open_communicator(const CommunicatorIdentity& identity, Logger logger,
                                      measure::CollectiveMeter* meter);
 

@@ -46,7 +46,7 @@
 // between ranks > 0 may be lost. Programs may be wrong: calls that only some ranks make. Messages
 // are not forged.
 //
-// What remains. Two settings for one collective are possible only
+// Remaining risk. Two settings for one collective are possible only
 //  a. if a rank is cut off from all ranks after it has arrived at a forward gate and before it
 //     learns the verdict, and its program's traffic goes on nevertheless. No protocol can close
 //     this (two generals); it ends within isolation_ns. So does the same rank at a return gate that

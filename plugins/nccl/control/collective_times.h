@@ -22,7 +22,7 @@ struct TimedCollective {
 
 class CollectiveTimes {
  public:
-  /// Of each rank, for statistics.
+  /// Most times that are kept of each rank, for statistics.
   static constexpr std::size_t kMostKept = 4096;
 
   explicit CollectiveTimes(int ranks) : ranks_(ranks) {}

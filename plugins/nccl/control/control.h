@@ -8,7 +8,7 @@
 // One job tries at a time, since all are judged by the same iterations. While it does, it alone is
 // told of iterations, and of those alone that ran wholly with what it wants; otherwise all are.
 //
-// What is tried is proposed with its end: after some iterations all ranks return to what was in
+// A trial is proposed with its end: after some iterations all ranks return to what was in
 // force, whatever happens to the links or to rank 0's control. The first such block of a choice is
 // short, so that a bad one costs little; each further block is twice as long, up to kMostTried.
 // What a job keeps is proposed for good.

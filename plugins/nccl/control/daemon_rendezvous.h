@@ -13,7 +13,7 @@ namespace hocket::nccl {
 
 class DaemonRendezvous final : public Rendezvous {
  public:
-  /// What goes wrong is said once.
+  /// Each kind of failure is reported once.
   explicit DaemonRendezvous(std::function<void(const std::string&)> say) : say_(std::move(say)) {}
 
   bool publish(const std::string& name, const std::string& text) override;

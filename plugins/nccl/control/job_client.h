@@ -1,8 +1,8 @@
 #pragma once
 
-// What tunes one class of collectives: a job of hocket's own, which the daemon knows by the class
-// and the topology. Behind it stands the client library (library_clients.h); tests have one in
-// memory. One thread.
+// The tuning of one class of collectives: a job of hocket's own, which the daemon knows by the
+// class and the topology. Behind it stands the client library (library_clients.h); tests have one
+// in memory. One thread.
 
 #include <cstdint>
 #include <functional>
@@ -31,11 +31,11 @@ struct ClassJob {
   double explore = 0;
   /// Asked before something is tried; false: later.
   std::function<bool()> may_try = {};
-  /// What NCCL's table predicts of an iteration with each of `allowed`.
+  /// The predictions of NCCL's table for an iteration with each of `allowed`.
   std::vector<PredictedIteration> predicted = {};
 };
 
-/// What was measured of the class's collectives themselves.
+/// Measurements of the class's collectives themselves.
 struct ClassMeasurement {
   std::uint64_t calls_per_iteration = 0;
   double transfer_us = 0, waiting_us = 0;  ///< medians; 0: not known
@@ -50,9 +50,9 @@ class JobClient {
   /// Ends the job.
   virtual ~JobClient() = default;
 
-  /// What the class is to run with from the next iteration on.
+  /// Returns the choice for the class from the next iteration on.
   virtual Choice choice() const = 0;
-  /// Whether that is being compared with what was there before.
+  /// Returns whether that choice is being compared with the one before.
   virtual bool is_trying() const = 0;
   /// An iteration has run with choice() from its beginning to its end. Afterwards choice() may be
   /// another one.

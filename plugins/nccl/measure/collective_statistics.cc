@@ -106,7 +106,7 @@ struct Lateness {
 
 std::optional<LateRank> late_rank(Lateness& lateness) {
   for (const auto& [rank, last_in] : lateness.last_in) {
-    // Of n collectives the half has a standard deviation of sqrt(n) / 2, so last_in must be at
+    // Half of n collectives has a standard deviation of sqrt(n) / 2, so last_in must be at
     // least n / 2 + 3 sqrt(n) / 2. Squared, since sqrt() would need libm.
     if (2 * last_in <= lateness.collectives) continue;
     const std::uint64_t excess = 2 * last_in - lateness.collectives;

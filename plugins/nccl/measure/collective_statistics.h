@@ -1,7 +1,7 @@
 #pragma once
 
-// What the measured collectives of all ranks say: how long the transfer takes, who waits, and who
-// comes late. Pure functions; thread-safe.
+// Conclusions from the measured collectives of all ranks: how long the transfer takes, who waits,
+// and who comes late. Pure functions; thread-safe.
 //
 // All ranks of a collective end at about the same time, when the last one has come and the data has
 // moved. So the smallest time of a collective over the ranks is the transfer; what another rank's

@@ -26,7 +26,7 @@ SocketAddress unix_address(std::uint64_t comm_id, std::uint32_t rank);
 /// have no permissions.
 bool is_of_this_user(int fd);
 
-/// What rank 0 publishes for ranks on other hosts: a secret and the addresses at which it listens.
+/// Rank 0's publication for ranks on other hosts: a secret and the addresses at which it listens.
 struct Meeting {
   static constexpr std::size_t kSecretBytes = 16;
   /// Begins every connection from another host, so that no stranger takes a rank's place.

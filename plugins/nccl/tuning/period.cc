@@ -11,7 +11,7 @@ constexpr std::size_t kFirstSearch = 24;
 /// The calls are searched again when there are so many of their number more.
 constexpr std::size_t kGrowth = 8;
 constexpr std::size_t kJoinGrowth = 4;
-/// Of the calls before a change of the loop, as many are kept: runs of equal calls within an
+/// Calls that are kept from before a change of the loop: runs of equal calls within an
 /// iteration are mostly shorter.
 constexpr std::size_t kKept = 512;
 constexpr std::size_t kMostRecent = 2 * PeriodFinder::kRepeats * PeriodFinder::kMostCalls;

@@ -75,7 +75,7 @@ class PackedStream::Reader final : public std::streambuf {
   }
 
   bool next() {
-    // What is skipped counts, too.
+    // Skipped bytes count, too.
     while (!is_done_) (void)underflow();
     while (!problem_) {
       archive_entry* entry = nullptr;

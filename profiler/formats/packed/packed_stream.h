@@ -24,7 +24,7 @@ struct UnpackLimits {
   std::int64_t ratio_from_bytes = std::int64_t{1} << 30;
 };
 
-/// What was unpacked so far, by all streams that share the limits.
+/// The bytes that were unpacked so far, by all streams that share the limits.
 struct UnpackUse {
   UnpackLimits limits = {};
   std::int64_t bytes = 0, files = 0;

@@ -13,7 +13,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// What a trial runs and what a promoted configuration gives are the same.
+/// A trial and a promoted configuration run the same command.
 TEST(PromotedSetting, CallsTheCommandAsATrialDoes) {
   const Words knobs = {"streams", "credit_bytes", "regions.backward_layer1.bucket_bytes"};
   auto parameters = *schedule_parameters(knobs);

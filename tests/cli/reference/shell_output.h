@@ -1,6 +1,6 @@
 #pragma once
 
-// What a command prints. One thread.
+// The output of a shell's command. One thread.
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tasks of a step to place compute in tests: each writes a mixture of all that it reads,
+// A program for the tasks of a step to place, in tests: each writes a mixture of all that it reads,
 // so that a value in the wrong place or of the wrong time shows.
 
 #include <cstdint>

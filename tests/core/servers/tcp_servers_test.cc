@@ -100,12 +100,12 @@ TEST(TcpServers, ARankThatDoesNotReachEveryServerIsGone) {
   EXPECT_THAT(ended.error().message, HasSubstr("rank 0 went away without a goodbye"));
 }
 
-/// What a server says to let a rank without a secret in.
+/// Returns a server's message that lets a rank without a secret in.
 std::string welcome() {
   return bytes_of(wire::Greeting{}) + bytes_of(wire::Verdict{});
 }
 
-/// What it says to take a push, to name a sum, or to send one.
+/// Returns its answers that take a push, name a sum, or send one.
 std::string answers() {
   const float sum = 3;
   return bytes_of(wire::Reply{}) + bytes_of(sum) + bytes_of(wire::Reply{.more_bytes = 16}) +

@@ -194,7 +194,7 @@ TEST(PlacedSimulation, NoTaskBeginsBeforeWhatItReadsHasArrived) {
   int fetched = 0;
   for_each_run([&](const PlacedRun& run) {
     const auto suppliers = suppliers_of(run);
-    // Of each launch, by task: the begin of its first interval and the end of its last.
+    // The begin of the first interval and the end of the last, by launch and task.
     std::map<std::int64_t, std::map<std::uint32_t, std::pair<std::int64_t, std::int64_t>>> launches;
     for (const TraceEvent& event : run.trace) {
       const auto [at, is_new] =

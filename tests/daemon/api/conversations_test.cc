@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What clients say, in order.
+/// Returns the clients' messages, in order.
 std::vector<json> spoken() {
   const json who = {{"topology", to_json(sample_topology())},
                     {"workload", to_json(sample_workload())}};

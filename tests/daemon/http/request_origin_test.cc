@@ -136,7 +136,7 @@ TEST(RequestOrigin, TakesNothingButJsonAndPlainBytes) {
   EXPECT_EQ(with("", false), 0);
 }
 
-// What a browser sends for a page is refused, whatever the page is called.
+// A browser's request for a page is refused, whatever the page is called.
 TEST(RequestOrigin, NoDamagedHostOrOriginIsAnothersOwn) {
   std::mt19937_64 random(7);
   for (std::uint64_t i = 0; i < rounds(20'000); ++i) {
@@ -144,7 +144,7 @@ TEST(RequestOrigin, NoDamagedHostOrOriginIsAnothersOwn) {
     const std::string origin = mutate("http://localhost:7077", random);
     SCOPED_TRACE("seed 7, round " + std::to_string(i) + ": " + host + " " + origin);
     if (refused({.host = host}) == 0) {
-      // What is left names loopback.
+      // The rest names loopback.
       const std::string name = host.substr(0, host.find(':'));
       ASSERT_TRUE(is_loopback_host(name) || kNames.contains(name));
     }
@@ -169,7 +169,7 @@ TEST(RequestOrigin, ALinkOnAnotherSiteMayOpenThePage) {
   EXPECT_EQ(refused(head), 403);
   head.opens_page = true;
   EXPECT_EQ(refused(head), 0);
-  // What a page of another origin sends by itself names that origin.
+  // A request that a page of another origin sends by itself names that origin.
   head.origin = "http://evil.example";
   EXPECT_EQ(refused(head), 403);
   head.origin = {};

@@ -1,4 +1,5 @@
-// What becomes of a version by the answers of running jobs, and of what they say that they can run.
+// Tests of what becomes of a version by the answers of running jobs, and by what they say that they
+// can run.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -383,7 +383,7 @@ class World {
   std::map<std::string, Job> jobs_;
   bool may_explore_ = true, is_slow_ = false;
   std::int64_t now_ns_ = 0;
-  // What was carried out:
+  // The actions that were carried out:
   std::optional<std::int64_t> open_study_, candidate_;
   bool is_asked_ = false, drift_is_new_ = false, must_lift_ = false, must_be_new_ = false;
   ScheduleConfig asked_for_;

@@ -98,7 +98,7 @@ class Program:
         return result
 
 
-# What a program does in an iteration, by name: (program, step).
+# The programs' work in an iteration, by name: (program, step).
 
 def plain(program, _):
     program.iteration()

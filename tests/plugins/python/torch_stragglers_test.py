@@ -27,7 +27,7 @@ def blamed(found):
 def with_a_late_rank(rank):
     """Until rank 1, whose forward passes take longer, is named."""
     def step_of(ddp, optimizer, step):
-        # What a rank does before its forward pass is not its computation.
+        # Time before a rank's forward pass is not its computation.
         hook = ddp.module.register_forward_pre_hook(lambda *_: time.sleep(LATE_S * rank))
         loss = one_step(ddp, optimizer, step)
         hook.remove()

@@ -23,7 +23,7 @@ std::vector<ProfiledStep> steps_with(double slowdown, double noise, int steps, i
       task.name = "gemm " + std::to_string(t % 3);
       const double alone = 1e6 * (1 + t % 3) * std::exp(scatter(random));
       const double share = share_of(s, t);
-      // Of the duration d the share s ran slower: a = d (1 − s + s / (1 + γ)).
+      // The share s of the duration d ran slower: a = d (1 − s + s / (1 + γ)).
       const double duration = alone / (1 - share + share / (1 + slowdown));
       task.duration_ns = std::llround(duration);
       task.beside_ns = std::llround(duration * share);

@@ -96,7 +96,7 @@ double share_of(std::mt19937_64& random) {
   return std::uniform_real_distribution<double>(0, 1)(random);
 }
 
-/// How many clocks are within their residuals over the whole trace.
+/// Counts of the clocks that are within their residuals over the whole trace.
 struct Held {
   int held = 0, all = 0;
   double worst_ns = 0;

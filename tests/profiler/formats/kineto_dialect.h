@@ -15,7 +15,7 @@ enum class Names { nccl_old, nccl_new, rccl, symmetric, gloo, send_receive };
 
 struct Kineto {
   Names names = Names::nccl_new;
-  /// What kernels say of their group and their number, and whether only "record_param_comms" does.
+  /// Kernels name their group and their number, or only "record_param_comms" does.
   bool says_groups = true, says_numbers = true, on_host_only = false, cuts_ranks = false;
   bool has_steps = true, has_begin_and_end = false, is_bare_array = false;
 };

@@ -15,7 +15,7 @@ enum class Marks { profiler_step, repeated, none };
 struct Nsight {
   Marks marks = Marks::none;
   bool has_target_info = false;
-  /// Of old versions: no processes, no correlation, one name.
+  /// Old versions have no processes, no correlation, one name.
   bool is_old = false;
 };
 

@@ -17,7 +17,7 @@
 
 namespace hocket {
 
-/// What slows a rank in a step.
+/// A delay of a rank in a step.
 struct PlantedDelay {
   double compute_scale = 1;
   double launch_ns = 0;    ///< the host is late by this, over the step's tasks together

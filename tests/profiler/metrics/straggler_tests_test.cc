@@ -22,7 +22,8 @@ TEST(StragglerTests, ManyDrawsAreCloseToTheNormalDistribution) {
 }
 
 TEST(StragglerTests, SumsOfDrawnWeightsHaveTheirExactTail) {
-  // Of the 16 sets of the numbers to 4, {4, 3, 2}, {4, 3, 1} and all of them sum to 8 or more.
+  // There are 16 sets of the numbers to 4, of which {4, 3, 2}, {4, 3, 1} and all four sum to 8 or
+  // more.
   const auto even = drawn_sum_tails(std::vector<std::int64_t>{3, 1, 4, 2}, 0.5);
   ASSERT_EQ(even.size(), 11u);
   EXPECT_DOUBLE_EQ(even[0], 1);

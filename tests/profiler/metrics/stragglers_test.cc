@@ -44,7 +44,7 @@ bool blames(const Stragglers& found, std::int64_t rank, StragglerCause cause,
   return found.verdict == StragglerVerdict::late_ranks;
 }
 
-/// What is planted: a delay of `by_ns` a step, as a part of the step.
+/// A planted delay of `by_ns` a step, as a part of the step.
 struct Plant {
   StragglerCause cause = StragglerCause::computation;
   StragglerPattern pattern = StragglerPattern::persistent;

@@ -87,7 +87,7 @@ inline std::vector<std::vector<RecordDetails>> records_by_lane(const Timeline& t
   return lanes;
 }
 
-/// Whether a lane holds what a trace recorded.
+/// Returns whether a lane holds records of a trace.
 inline bool is_own(LaneKind kind) {
   return kind != LaneKind::iteration && kind != LaneKind::exposed;
 }

@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-/// What a range is measured from: the records in it, cut to it.
+/// The records that a range is measured from, cut to it.
 struct Cut {
   std::map<std::pair<std::int64_t, LaneKind>, std::vector<Interval>> by_rank;
   std::map<std::pair<LaneKind, std::string>, std::pair<std::int64_t, std::int64_t>> by_name;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a listener of a store has heard. Thread-safe.
+// The changes that a listener of a store has heard of. Thread-safe.
 
 #include <chrono>
 #include <condition_variable>

@@ -104,7 +104,7 @@ TEST_F(PostgresOutage, AClaimIsLostWithTheServer) {
   EXPECT_TRUE(must(store->claim_key(1, 1)));
 }
 
-/// What happens to the next COMMIT of any connection.
+/// The fault of the next COMMIT of any connection.
 enum class CommitFault { none, before, after, with_the_server };
 CommitFault commit_fault = CommitFault::none;
 postgres::Libpq real_libpq;

@@ -16,7 +16,7 @@ namespace hocket {
 class PostgresServer {
  public:
   struct Options {
-    /// Whether what is committed survives the end of the server. Slower.
+    /// True if committed changes survive the end of the server. Slower.
     bool is_durable = false;
     /// PEM of a certificate and its key. The server also listens on a free port of 127.0.0.1, and
     /// lets those in there who use TLS and know their password. Empty: it has no port.

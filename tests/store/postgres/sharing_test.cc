@@ -194,7 +194,7 @@ TEST_F(SharedPostgres, PromotionsAtOnceFollowOneAnotherInTheAudit) {
   });
   const auto versions = must(store_->promotions({}));
   EXPECT_EQ(versions.size(), static_cast<std::size_t>(2 * kProcesses * kPromotions));
-  // What was current before a change is what the last change of it made current.
+  // The version that was current before a change is the one that the last change made current.
   nlohmann::json current;
   std::int64_t last_id = 0;
   for (const auto& entry : must(store_->audit({}))) {

@@ -32,7 +32,7 @@ TEST(SvgPlot, TheBestOfWhatIsMaximisedIsTheHighest) {
     const auto at = svg.find("<polyline");
     return svg.substr(at, svg.find("/>", at) - at);
   };
-  // Of the lowest the line stays where it began, of the highest it rises at the second trial.
+  // The line of the lowest stays where it began, that of the highest rises at the second trial.
   EXPECT_NE(line_of(convergence_svg(trials, least)), line_of(convergence_svg(trials, most)));
   const auto negated = [](std::vector<Trial> copy) {
     for (auto& trial : copy) trial.outcome.value = 11 - *trial.outcome.value;

@@ -229,7 +229,7 @@ class Buckets:
         ddp.reducer = ddp.logger = None
         ddp.reducer = dist.Reducer(**arguments)
         self._now = cap
-        # What torch.compile splits the model by: it fails with less than a first bucket.
+        # torch.compile splits the model by this: it fails with less than a first bucket.
         ddp.bucket_bytes_cap = (cap_bytes if is_own
                                 else max(cap_bytes, dist._DEFAULT_FIRST_BUCKET_BYTES))
         self._make_logger()

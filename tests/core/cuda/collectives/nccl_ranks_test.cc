@@ -32,7 +32,7 @@ constexpr int kRanks = 4, kRanksPerHost = 2;
 constexpr std::int64_t kRankLimitNs = 200'000'000'000;
 // The ranks take turns on the device, a few milliseconds each.
 constexpr std::int64_t kNcclLimitNs = 60'000'000'000;
-/// How long a sum that must not end is watched.
+/// A sum that must not end is watched for so long.
 constexpr std::int64_t kWatchedNs = 5'000'000'000;
 constexpr const char* kRankVariable = "HOCKET_TEST_RANK";
 constexpr const char* kFolderVariable = "HOCKET_TEST_RENDEZVOUS";

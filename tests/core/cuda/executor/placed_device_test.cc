@@ -206,7 +206,7 @@ TEST(PlacedDevice, EachForgottenWaitIsARace) {
     ASSERT_TRUE(job.run(1));
     const std::int64_t launched = job.device().launched();
     ASSERT_TRUE(job.run(1));
-    // What is issued while nothing runs waits for everything that it depends on.
+    // A task that is issued while nothing runs waits for everything that it depends on.
     const std::int64_t of_a_step = job.device().launched() - launched;
     const std::int64_t first = job.device().waits();
     job.device().forget_wait(first + wait);

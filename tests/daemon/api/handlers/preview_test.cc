@@ -1,4 +1,4 @@
-// What the daemon says of a change before it is made.
+// Tests of the daemon's preview of a change.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -278,7 +278,7 @@ class Recorder {
     std::uintptr_t begin = 0, end = 0;
     bool writes = false;
   };
-  // Of the thread that runs the launch: others may launch kernels meanwhile.
+  // On only in the thread that runs the launch: others may launch kernels meanwhile.
   static inline thread_local bool is_on_ = false;
   std::vector<Range> ranges_;
 };

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a plugin that is chained in tests was asked and what it answers, in memory that the test and
-// the plugin's library share: the library exports `chained_record`. One thread at a time.
+// The record of a plugin that is chained in tests: its calls and its answers, in memory that the
+// test and the plugin's library share: the library exports `chained_record`. One thread at a time.
 
 #include <cstdint>
 
@@ -21,7 +21,7 @@ struct ChainedEvent {
 };
 
 struct ChainedRecord {
-  // What the plugin answers.
+  // The plugin's answers.
   int init_result = 0;
   int info_result = 0;
   int cheap_algorithm = -1, cheap_protocol = -1;  // set to 0 in the table
@@ -30,7 +30,7 @@ struct ChainedRecord {
   int event_mask = 0;
   std::uint64_t forced_handle = 0;
 
-  // What it was asked.
+  // The plugin's calls.
   int tuner_version = 0, profiler_version = 0;  // of the last init
   int tuner_inits = 0, tuner_calls = 0, tuner_finalizes = 0;
   int profiler_inits = 0, profiler_finalizes = 0;

@@ -33,9 +33,9 @@ class FakeCommunicator final : public CommunicatorCalls {
 
 /// Communicators in the order in which they were opened since forget_communicators().
 std::vector<std::shared_ptr<FakeCommunicator>> opened_communicators();
-/// Those that are still open are kept for the plugin but not listed any more.
+/// Forgets the communicators: open ones are kept for the plugin but not listed any more.
 void forget_communicators();
-/// Whether open_communicator() returns null.
+/// Sets whether open_communicator() returns null.
 void leave_communicators_alone(bool is_left_alone);
 
 }  // namespace hocket::nccl

@@ -1,4 +1,4 @@
-// What the plugin's wrapper costs on NCCL's threads: one call of the tuner's table into a
+// The cost of the plugin's wrapper on NCCL's threads: one call of the tuner's table into a
 // communicator that only notes the call, and the events of a collective's channels.
 //
 //   hot_path_benchmark [calls]

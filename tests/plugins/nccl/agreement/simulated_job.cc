@@ -300,7 +300,7 @@ void SimulatedJob::post_to_arbiter(std::uint32_t from, const Message& message) {
                 .message = std::make_shared<const Message>(message)});
 }
 
-/// What the arbiter sends before it knows of a new link goes to the old one.
+/// Messages that the arbiter sends before it knows of a new link go to the old one.
 void SimulatedJob::post_to_member(std::uint32_t to, const std::shared_ptr<const Message>& message) {
   Rank& rank = ranks_[to];
   if (!rank.is_link_open || rank.arbiter_epoch != rank.epoch) return;

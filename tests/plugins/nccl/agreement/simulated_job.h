@@ -134,7 +134,7 @@ class SimulatedJob {
   };
   struct Launched {
     std::uint32_t ranks = 0;
-    /// Of all ranks, and of those that have decided nothing by default.
+    /// The settings of all ranks, and of those that have decided nothing by default.
     std::optional<std::vector<std::uint32_t>> settings{};
     std::optional<std::vector<std::uint32_t>> others{};
     bool differs = false;

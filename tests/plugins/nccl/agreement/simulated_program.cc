@@ -1,4 +1,4 @@
-// What the hosts of a simulated job do, and the caller of its arbiter.
+// The programs of a simulated job's hosts, and the caller of its arbiter.
 
 #include <algorithm>
 #include <utility>

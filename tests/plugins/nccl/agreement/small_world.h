@@ -56,11 +56,11 @@ class SmallWorld {
 
   /// Returns the first law that is broken, "" if none is.
   std::string broken() const;
-  /// Whether nothing more happens, unless the fault is still to come.
+  /// Returns whether nothing more happens, unless the fault is still to come.
   bool is_at_end() const;
   std::string state() const;
 
-  /// Whether two settings for one call came from the case a of protocol.h.
+  /// Returns whether two settings for one call came from the case a of protocol.h.
   bool is_excepted() const { return is_excepted_; }
   const Outcome& outcome() const { return arbiter_.outcome(); }
 

@@ -175,7 +175,7 @@ TEST_F(NcclPlugin, AJobStartsWithWhatIsStoredForItsClasses) {
   const std::string key = "/v1/configs/" + job["key"].get<std::string>();
   const auto pushed = client_->ask("PUT", key, {{"config", config}});
   ASSERT_TRUE(pushed) << pushed.error().message;
-  // What is pinned is taken whatever a window says on a busy machine.
+  // A pinned version is taken whatever a window says on a busy machine.
   ASSERT_TRUE(client_->ask("PUT", key + "/pin", {{"version", (*pushed)["version"]}}));
   EXPECT_EQ(end(*first), kFine) << text_of("err");
   EXPECT_EQ(result_["mismatches"], 0);

@@ -237,7 +237,7 @@ TEST(RankAgreement, StatisticsReachRankZero) {
   std::vector<std::string> received;
   while (received.empty()) {
     for (auto& each : first.take_statistics()) received.push_back(each.bytes);
-    // Those from before the link are lost.
+    // Messages from before the link are lost.
     if (sent > 3 && received.empty()) sent = 0;
     std::this_thread::yield();
   }

@@ -249,7 +249,7 @@ TEST_F(ControlTest, IterationsAtAndJustAfterAGateDoNotCount) {
   tries.is_trying = true;
   tries.choice = kTreeSimple;
   iterate(8, calls, 30 * kMs);
-  // Of the first block of four, the first two begin within kDrainNs after the gate, and the last
+  // In the first block of four, the first two begin within kDrainNs after the gate, and the last
   // one ends at the gate of the return.
   EXPECT_THAT(with_tree, ElementsAre(true));
 }

@@ -13,7 +13,7 @@
 
 namespace hocket::nccl {
 
-/// What a test sees of one job, and says for it.
+/// One job as a test sees it, and the answers that the test gives for it.
 struct FakeJob {
   ClassJob description;
   Choice choice = {};

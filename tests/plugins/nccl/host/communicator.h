@@ -13,7 +13,7 @@
 
 namespace hocket::nccl_host {
 
-/// What all parts of one rank use.
+/// The context that all parts of one rank use.
 struct RankContext {
   const Options& options;
   const CostModel& model;

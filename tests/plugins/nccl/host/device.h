@@ -33,7 +33,7 @@ struct Launch {
   std::vector<KernelTask> tasks;
 };
 
-/// What one group launches on one communicator. A captured one is launched many times.
+/// One group's launch on one communicator. A captured one is launched many times.
 struct Plan {
   Communicator* communicator = nullptr;
   std::vector<Launch> launches;

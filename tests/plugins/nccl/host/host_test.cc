@@ -367,7 +367,7 @@ TEST_F(NcclHost, OthersFinishTheCollectiveThatARankLeavesOut) {
   EXPECT_EQ(ran.status, kFine) << ran.errors;
   EXPECT_EQ(ran.result["calls"], 3 * 20 * 6 - 1);
   EXPECT_EQ(ran.result["collectives"], 20 * 6);
-  // Of a group it leaves out all.
+  // It leaves out all calls of a group.
   EXPECT_EQ(run_sample({"--ranks", "4", "--workload", "edge", "--iterations", "5", "--uneven", "1"})
                 .status,
             kFine);

@@ -160,7 +160,7 @@ TEST(CostModel, TheSmallestAcceptedEntryWins) {
   EXPECT_EQ(CostModel::smallest(table).algorithm, -1);
   table[kTree][kSimple] = 5;
   table[kRing][kLl] = 5;
-  // Of equal ones, the first.
+  // The first of equal ones is taken.
   EXPECT_EQ(CostModel::smallest(table), (Choice{kTree, kSimple, 0}));
   table[kPat][kSimple] = 0;
   EXPECT_EQ(CostModel::smallest(table), (Choice{kPat, kSimple, 0}));

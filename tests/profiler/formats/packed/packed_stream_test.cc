@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// What was read of a packed text.
+/// The result of reading a packed text.
 struct Unpacked {
   std::vector<ArchivedFile> files;
   bool is_archive = false;

@@ -82,7 +82,7 @@ TEST(TreeMemory, ReadsPageTablesOnlyWhereThePeakMayChange) {
   EXPECT_EQ(table.readings, 3);
   EXPECT_EQ(memory.peak_bytes(), 6590);
 
-  // What was shared may have been copied, at the same resident size.
+  // Shared pages may have been copied, at the same resident size.
   table.running[3] = {2, 6700, 6700};
   memory.sample(101 * kSecond + 2 + TreeMemory::kRereadNs - 1);
   EXPECT_EQ(table.readings, 3);

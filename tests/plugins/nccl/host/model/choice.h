@@ -1,6 +1,6 @@
 #pragma once
 
-// How one collective runs. A value; any thread.
+// The way in which one collective runs. A value; any thread.
 
 #include <cstdint>
 #include <string>

@@ -7,7 +7,7 @@
 namespace hocket::nccl_host {
 namespace {
 
-/// Of the table's values NCCL considers only those below an hour.
+/// NCCL considers only those of the table's values that are below an hour.
 constexpr float kLimitUs = 3.6e9F;
 
 struct Speed {

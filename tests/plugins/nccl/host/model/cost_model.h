@@ -1,6 +1,6 @@
 #pragma once
 
-// How long collectives take: as NCCL's table predicts, and in truth. The two differ by factors that
+// Times of collectives: as NCCL's table predicts, and in truth. The two differ by factors that
 // follow from a seed, so that the default is not the best for all sizes; the best is known by
 // trying all choices. Pure; any thread.
 
@@ -16,7 +16,7 @@ struct ModelOptions {
   std::uint64_t seed = 8;       ///< of the factors between prediction and truth
   bool truth_is_hidden = true;  ///< false: predictions are true
   int max_channels = 16;
-  /// Whether an algorithm with a protocol may be used where it exists. NCCL's usual ones are on.
+  /// True where an algorithm with a protocol may be used if it exists. NCCL's usual ones are on.
   std::array<std::array<bool, kProtocols>, kAlgorithms> allowed = usual();
   double slowdown = 0.01;  ///< of computation beside a collective, as a fraction for each channel
 

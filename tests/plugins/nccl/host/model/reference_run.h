@@ -1,6 +1,6 @@
 #pragma once
 
-// How long an iteration takes when all ranks are equal and nothing is noisy, for given settings,
+// The time of an iteration when all ranks are equal and nothing is noisy, for given settings,
 // and the settings that make it short. What a collective alone takes misleads, since its channels
 // slow the computation beside it down. Pure; any thread.
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the ranks do: communicators, steps before the first iteration and steps of each iteration. A
+// The ranks' work: communicators, steps before the first iteration and steps of each iteration. A
 // workload is text, one step a line:
 //
 //   comm NAME world | comm NAME split PARENT by N | comm NAME split PARENT mod N

@@ -12,7 +12,7 @@
 
 namespace hocket::nccl_host {
 
-/// What a rank brings to a collective.
+/// A rank's part in a collective.
 struct Arrival {
   std::uint64_t sequence = 0;  ///< number of the collective within the communicator
   Shape shape = {};
@@ -26,7 +26,7 @@ struct Mismatch {
   Arrival arrivals[2] = {};
 };
 
-/// What all groups of a run share.
+/// The state that all groups of a run share.
 struct RunState {
   static constexpr int kMismatches = 16;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a run counts, in memory that outlives a killed rank. A rank's record is written by that
+// The counts of a run, in memory that outlives a killed rank. A rank's record is written by that
 // rank's threads; the parent reads it at the end.
 
 #include <atomic>
@@ -66,8 +66,8 @@ struct RankRecord {
   std::atomic<bool> is_deciding{false};  ///< the tuner has not returned from getCollInfo
   std::atomic<int> stop_ms{0};           ///< for how long the parent leaves the rank stopped
   Histogram decision, profiler_call;
-  /// What ran in communicators in which this rank is the lowest. An entry is written before the
-  /// count rises; what found no room is only counted in `unrecorded`.
+  /// The choices that ran in communicators in which this rank is the lowest. An entry is written
+  /// before the count rises; what found no room is only counted in `unrecorded`.
   std::atomic<int> choice_count{0};
   ChoiceCount choices[kChoices] = {};
 };
