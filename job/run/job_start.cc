@@ -63,7 +63,7 @@ Result<FetchedConfig> fetch_config(const Topology& topology, const Workload& wor
 Result<void> check_config(const Training& training, const ScheduleConfig& config,
                           bool is_offload_measured) {
   if (training.memory) {
-    // How many layers fit shows when the number is decided.
+    // The number of layers that fit shows when it is decided.
     if (is_offload_measured && !is_partitioned(config)) return {};
     const auto placed = check_placement(training, config);
     return placed ? placed : failure(placed.error().in("configuration"));
