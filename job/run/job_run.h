@@ -26,7 +26,7 @@ struct FinishedRun {
   double explored = 0;      ///< rank 0: share of the time spent on trying others
 };
 
-/// What a run begins with.
+/// The state that a run begins with.
 struct RunStart {
   /// The job and the configuration to begin with.
   const RunReport& report;

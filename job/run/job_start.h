@@ -1,6 +1,6 @@
 #pragma once
 
-// What a job finds out before it trains: its topology, what it can run, and the configuration to
+// The findings of a job before it trains: its topology, what it can run, and the configuration to
 // begin with. For the thread of main().
 
 #include <cstdint>
