@@ -1,7 +1,6 @@
 #include "core/placement/residency.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "core/base/check.h"
@@ -79,8 +78,9 @@ class Finder {
   Result<void> follow(std::uint32_t data) {
     const bool is_permanent = outlives_step(data) && found_.home[data] == Site::device;
     const bool is_refetchable = outlives_step(data) && !is_permanent;
-    std::optional<std::uint32_t> open;
+    std::uint32_t open = kNoResidency;
     bool is_on_device = is_permanent, is_on_host_too = is_refetchable;
+    const auto is_open = [&] { return open != kNoResidency; };
     std::uint32_t not_before = 0;  // the first task after the last one that a fetch must follow
     if (is_permanent && !step_.tasks.empty()) {
       open = add({.data = data,
@@ -89,7 +89,7 @@ class Finder {
     }
     std::uint32_t used_until = 0;  // the first task after the last use on the device
     const auto evict = [&] {
-      found_.evicted_before[used_until].push_back(*open);
+      found_.evicted_before[used_until].push_back(open);
       is_on_host_too = true;
     };
     for (const Use& use : uses_[data]) {
@@ -97,20 +97,20 @@ class Finder {
       const bool writes = mode_of(use) != AccessMode::read;
       if (is_on_host(use)) {
         if (writes && is_permanent) return failure(written_on_host(use.task, data));
-        if (reads && !is_on_host_too && open) evict();
+        if (reads && !is_on_host_too && is_open()) evict();
         if (!writes) continue;
         is_on_host_too = true;
         is_on_device = false;
-        open.reset();
+        open = kNoResidency;
         not_before = use.task + 1;
         continue;
       }
-      if (open && is_refetchable && is_far(found_.all[*open].last, use.task)) {
+      if (is_open() && is_refetchable && is_far(found_.all[open].last, use.task)) {
         if (!is_on_host_too) evict();
-        not_before = found_.all[*open].last + 1;
-        open.reset();
+        not_before = found_.all[open].last + 1;
+        open = kNoResidency;
       }
-      if (!open) {
+      if (!is_open()) {
         // An item that has no value yet is not fetched, even if this task reads it.
         const bool fetches = reads && (is_on_device || is_on_host_too);
         open = add({.data = data,
@@ -119,15 +119,15 @@ class Finder {
                     .earliest = fetches ? std::max(not_before, earliest(use.task)) : use.task,
                     .is_fetched = fetches});
       }
-      HOCKET_CHECK(!reads || is_on_device || found_.all[*open].first == use.task,
+      HOCKET_CHECK(!reads || is_on_device || found_.all[open].first == use.task,
                    "the device reads what it does not have");
       is_on_device = true;
       if (writes) is_on_host_too = false;
-      if (!is_permanent) found_.all[*open].last = use.task;
+      if (!is_permanent) found_.all[open].last = use.task;
       used_until = use.task + 1;
-      found_.used[use.task][use.access] = *open;
+      found_.used[use.task][use.access] = open;
     }
-    if (open && is_refetchable && !is_on_host_too) evict();
+    if (is_open() && is_refetchable && !is_on_host_too) evict();
     return {};
   }
 

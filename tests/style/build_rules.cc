@@ -53,11 +53,6 @@ bool has_library(std::string_view path, const Rooms& rooms) {
   return room->first != "capi" && room->first != "web";
 }
 
-/// Returns the first folder: "core" for "core/step/link.h".
-std::string_view top_of(std::string_view path) {
-  return path.substr(0, path.find('/'));
-}
-
 /// Returns the stem: "link" for "core/step/link.h".
 std::string_view stem_of(std::string_view path) {
   const std::string_view name = name_of(path);

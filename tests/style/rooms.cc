@@ -37,14 +37,9 @@ std::vector<std::string> names_in(std::string_view cell) {
   return names;
 }
 
-std::set<std::string, std::less<>> words_of(std::string_view line) {
+std::set<std::string, std::less<>> folders_of(std::string_view line) {
   std::istringstream stream{std::string(line)};
   return {std::istream_iterator<std::string>(stream), {}};
-}
-
-/// Returns the first folder of a path: "core" for "core/plan/plan.h".
-std::string_view top_of(std::string_view path) {
-  return path.substr(0, path.find('/'));
 }
 
 /// Returns the floor of a folder at the top, 0 for the highest; none if it stands on no floor.
@@ -143,7 +138,7 @@ Rooms read_rooms(std::string_view document) {
   for (const std::string_view line : lines_of(document)) {
     const auto cells = cells_of(line);
     if (line.starts_with("    ") && !has_floors) {
-      result.floors.push_back(words_of(line));
+      result.floors.push_back(folders_of(line));
     } else if (!result.floors.empty()) {
       has_floors = true;
     }

@@ -74,6 +74,10 @@ std::string_view folder_of(std::string_view path) {
   return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
 }
 
+std::string_view top_of(std::string_view path) {
+  return path.substr(0, path.find('/'));
+}
+
 std::string_view name_of(std::string_view path) {
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }

@@ -35,6 +35,8 @@ std::vector<std::string_view> lines_of(std::string_view text);
 
 /// Returns "core/step" for "core/step/link.h"; "" for a file at the root.
 std::string_view folder_of(std::string_view path);
+/// Returns the first folder: "core" for "core/step/link.h".
+std::string_view top_of(std::string_view path);
 /// Returns "link.h" for "core/step/link.h".
 std::string_view name_of(std::string_view path);
 
