@@ -12,7 +12,6 @@
 #include "core/base/result.h"
 #include "core/protocol/config_key.h"
 #include "core/protocol/trial_outcome.h"
-#include "core/protocol/trial_status.h"
 
 namespace hocket {
 

@@ -1,22 +1,40 @@
 #pragma once
 
-// The outcome of a trial: what one run of the job under one setting has measured, or why it has
-// not. The tuner, the store and the daemon have this one form of it. Plain values and pure
-// functions; thread-safe.
+// The state, the phase and the outcome of a trial: what one run of the job under one setting has
+// measured, or why it has not. The tuner, the store and the daemon have this one form of it. Plain
+// values and pure functions; thread-safe.
 
 #include <cstddef>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/protocol/direction.h"
 #include "core/protocol/job_report.h"
 #include "core/protocol/trial_output.h"
-#include "core/protocol/trial_status.h"
 
 namespace hocket {
+
+enum class TrialState { running, complete, failed, timeout };
+
+enum class TrialPhase {
+  /// Searches for a better configuration.
+  search,
+  /// Measures the winner against the default again.
+  confirm,
+};
+
+/// Returns the name of the enumerator.
+std::string_view to_string(TrialState state);
+std::string_view to_string(TrialPhase phase);
+
+/// Parses the name of an enumerator. invalid_argument lists the allowed names.
+Result<TrialState> parse_trial_state(std::string_view text);
+Result<TrialPhase> parse_trial_phase(std::string_view text);
 
 /// Measurements by metric name, each in the order in which they were taken.
 using Measurements = std::map<std::string, std::vector<double>>;

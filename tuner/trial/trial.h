@@ -9,7 +9,6 @@
 #include <string>
 
 #include "core/protocol/trial_outcome.h"
-#include "core/protocol/trial_status.h"
 #include "tuner/space/params.h"
 
 namespace hocket {
