@@ -51,7 +51,7 @@ function showState(element, title) {
 async function elementOf(name) {
   const tag = `hk-view-${name}`;
   if (!customElements.get(tag)) {
-    const module = await import(`./views/${name}.js`);
+    const module = await import(`./views/${name}/${name}.js`);
     if (!customElements.get(tag)) customElements.define(tag, module.default);
   }
   return document.createElement(tag);
@@ -129,7 +129,7 @@ async function route() {
   }
   // The view and its style arrive while the daemon is asked; show() says so if they do not.
   if (["jobs", "configs"].includes(name)) addStyle(new URL("./jobs.css", import.meta.url));
-  import(`./views/${name}.js`).catch(() => {});
+  import(`./views/${name}/${name}.js`).catch(() => {});
   try {
     whoami = await who();
     reloadFor(whoami.page);

@@ -9,7 +9,7 @@
 namespace hocket {
 
 struct WebAsset {
-  std::string_view path;  ///< below web/: "views/jobs.js"
+  std::string_view path;  ///< below web/: "views/jobs/jobs.js"
   std::string_view content_type;
   std::string_view bytes;
   std::string_view gzip;  ///< the same, compressed (RFC 1952)

@@ -71,10 +71,12 @@ Result<Reply> page(const Call& call) {
 }
 
 Result<Reply> page_asset(const Call& call) {
-  const auto& names = call.route.parameters;
-  const auto folder = names.find("folder");
-  const std::string path =
-      (folder == names.end() ? "" : folder->second + "/") + call.parameter("file");
+  std::string path;
+  for (const char* folder : {"folder", "view"}) {
+    const auto name = call.route.parameters.find(folder);
+    if (name != call.route.parameters.end()) path += name->second + "/";
+  }
+  path += call.parameter("file");
   const WebAsset* const asset =
       call.parameter("version") == web_version() ? find_web_asset(path) : nullptr;
   if (asset == nullptr) {
@@ -118,6 +120,8 @@ std::span<const Route> page_routes() {
       {"GET", "/", Role::anyone, page, Labour::brief, kAtOnce},
       {"GET", "/page/{version}/{file}", Role::anyone, page_asset, Labour::brief, kAtOnce},
       {"GET", "/page/{version}/{folder}/{file}", Role::anyone, page_asset, Labour::brief, kAtOnce},
+      {"GET", "/page/{version}/{folder}/{view}/{file}", Role::anyone, page_asset, Labour::brief,
+       kAtOnce},
       {"GET", "/v1/whoami", Role::read, who},
       {"GET", "/v1/changes", Role::read, changes},
       {"GET", "/v1/knobs", Role::read, knobs},

@@ -181,7 +181,8 @@ void ask_for_the_page(Described& api) {
   const std::string version(web_version());
   api.ask("page", "/");
   api.ask("asset", "/page/" + version + "/app.js");
-  api.ask("nested_asset", "/page/" + version + "/views/jobs.js");
+  api.ask("nested_asset", "/page/" + version + "/views/parts.js");
+  api.ask("view_asset", "/page/" + version + "/views/jobs/jobs.js");
   api.ask("who", "/v1/whoami");
   EXPECT_FALSE(api.ask("knobs", "/v1/knobs")["knobs"].empty());
 }

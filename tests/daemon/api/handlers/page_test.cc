@@ -51,11 +51,13 @@ TEST_F(PageTest, IsServedWithoutATokenAndWithAStrictPolicy) {
 }
 
 TEST_F(PageTest, FilesAreThoseOfThisVersionAndStay) {
-  const auto file = get("/page/" + version_ + "/views/jobs.js");
+  const auto file = get("/page/" + version_ + "/views/parts.js");
   EXPECT_EQ(file.status, 200);
-  EXPECT_EQ(*file.body, find_web_asset("views/jobs.js")->bytes);
+  EXPECT_EQ(*file.body, find_web_asset("views/parts.js")->bytes);
   EXPECT_THAT(field_of(file, "Cache-Control"), HasSubstr("immutable"));
   EXPECT_EQ(get("/page/" + version_ + "/app.js").status, 200);
+  EXPECT_EQ(*get("/page/" + version_ + "/views/jobs/card.js").body,
+            find_web_asset("views/jobs/card.js")->bytes);
   for (const std::string& target : std::initializer_list<std::string>{
            "/page/0000000000000000/app.js", "/page/" + version_ + "/other.js",
            "/page/" + version_ + "/views/..%2fapp.js", "/page/" + version_ + "/a/b/c.js"}) {
