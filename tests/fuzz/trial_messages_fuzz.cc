@@ -33,10 +33,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto read = hocket::claim_answer_from_json(again(document));
     HOCKET_CHECK(read && hocket::to_json(*read) == document, "an answer changed");
   }
-  if (const auto end = hocket::read_json(*said, hocket::read_trial_end)) {
-    const auto document = hocket::to_json(*end);
-    const auto read = hocket::read_json(again(document), hocket::read_trial_end);
-    HOCKET_CHECK(read && hocket::to_json(*read) == document, "an end changed");
+  if (const auto end = hocket::read_json(*said, hocket::read_ended_trial)) {
+    const auto document = hocket::ended_trial_json(*end);
+    const auto read = hocket::read_json(again(document), hocket::read_ended_trial);
+    HOCKET_CHECK(read && hocket::ended_trial_json(*read) == document, "an end changed");
   }
   return 0;
 }
