@@ -52,9 +52,10 @@ TEST(Routes, WhatIsAnsweredOnTheServersThreadIsNamedHere) {
   std::vector<std::string> at_once;
   for (const Route& route : routes())
     if (route.at_once) at_once.emplace_back(route.pattern);
-  EXPECT_EQ(at_once, (std::vector<std::string>{"/", "/page/{version}/{file}",
-                                               "/page/{version}/{folder}/{file}", "/healthz",
-                                               "/metrics", "/v1/watch"}));
+  EXPECT_EQ(at_once,
+            (std::vector<std::string>{
+                "/", "/page/{version}/{file}", "/page/{version}/{folder}/{file}",
+                "/page/{version}/{folder}/{view}/{file}", "/healthz", "/metrics", "/v1/watch"}));
 }
 
 TEST(Routes, AParameterIsOneDecodedSegment) {
