@@ -124,8 +124,8 @@ TEST_F(ListedConfigs, AreChosenLikeThoseOfTheStoreAndOnlySurelyFromAnOlderDaemon
       }
     }
   }
-  EXPECT_GT(found, 100U);
-  EXPECT_GT(found_of_older, 10U);
+  EXPECT_GT(found, rounds(200));
+  EXPECT_GT(found_of_older, 0U);
 }
 
 TEST_F(ListedConfigs, HaveTheTopologyAsADocumentAndItsNameForOlderClients) {
