@@ -19,7 +19,7 @@ struct PlacementValues {
   bool operator==(const PlacementValues&) const = default;
 };
 
-/// A field and its name in reports. web/views/jobs_placement.js reads the same names.
+/// A field and its name in reports. web/views/jobs/placement.js reads the same names.
 struct PlacementField {
   std::string_view name;
   std::int64_t PlacementValues::*value;

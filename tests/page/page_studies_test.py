@@ -18,8 +18,11 @@ class PageStudies(PageTest):
         return self.world.get(f"/v1/studies/{study}/trials")["trials"]
 
     def tab(self, name):
-        self.page.get_by_role("navigation", name="Parts of the study").get_by_role(
-            "link", name=name, exact=True).click()
+        link = self.page.get_by_role("navigation", name="Parts of the study").get_by_role(
+            "link", name=name, exact=True)
+        link.click()
+        # The address changes before the tab does.
+        expect(link).to_have_attribute("aria-current", re.compile("page|true"))
 
     def plot(self):
         return self.page.locator("hk-plot").get_by_role("img")

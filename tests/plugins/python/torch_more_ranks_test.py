@@ -117,7 +117,9 @@ class MoreRanksTest(unittest.TestCase):
                 for (losses, parameters, most), (others, other_parameters, _) in zip(found,
                                                                                     expected):
                     self.assertEqual(losses, others)
-                    self.assert_equal_parameters(parameters, [other_parameters])
+                    # On some processors single values differ in their last bit.
+                    for parameter, other in zip(parameters, other_parameters):
+                        torch.testing.assert_close(parameter, other, rtol=1e-6, atol=0)
                     self.assertGreater(most, 1)
 
     def test_all_ranks_change_at_the_same_steps(self):

@@ -6,7 +6,7 @@ import { failed, loading } from "../../states.js";
 import { ConfigList } from "./list.js";
 import { oneAtATime } from "../refresh.js";
 
-await addStyle(new URL("../jobs.css", import.meta.url));
+await addStyle(new URL("../../jobs.css", import.meta.url));
 
 async function partOf(name) {
   if (!name) return new ConfigList();

@@ -10,7 +10,7 @@ import { oneAtATime } from "../refresh.js";
 
 const AUDIT_ENTRIES = 40;  // searched for the last push; few, since the first view waits for them
 
-await addStyle(new URL("../jobs.css", import.meta.url));
+await addStyle(new URL("../../jobs.css", import.meta.url));
 
 export default class extends HTMLElement {
   #id = null;

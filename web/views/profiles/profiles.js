@@ -6,7 +6,7 @@ import { ProfileList } from "./list.js";
 import { Profile } from "./profile.js";
 import { StoredView } from "../stored_view.js";
 
-await addStyle(new URL("../profiles.css", import.meta.url));
+await addStyle(new URL("../../profiles.css", import.meta.url));
 
 export default class extends StoredView {
   partOf(path) {

@@ -14,7 +14,7 @@ import { commandOf, queryOf, requestOf, settingsOf } from "./settings.js";
 import { profileChoice } from "../timeline/choice.js";
 
 const styles = Promise.all(["timeline.css", "simulate.css"].map((name) =>
-  addStyle(new URL(`../${name}`, import.meta.url))));
+  addStyle(new URL(`../../${name}`, import.meta.url))));
 const PAUSE_MS = 120;
 const MOST_FILE_BYTES = 8 << 20;
 

@@ -5,7 +5,7 @@ import { StoredView } from "../stored_view.js";
 import { StudyList } from "./list.js";
 import { Study } from "./study.js";
 
-await addStyle(new URL("../studies.css", import.meta.url));
+await addStyle(new URL("../../studies.css", import.meta.url));
 
 export default class extends StoredView {
   partOf([, name]) {

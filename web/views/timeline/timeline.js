@@ -14,7 +14,7 @@ import "../../timeline/timeline.js";
 import { alignedOffset, iterationChoice, profileChoice } from "./choice.js";
 import { profileList } from "./list.js";
 
-const style = addStyle(new URL("../timeline.css", import.meta.url));
+const style = addStyle(new URL("../../timeline.css", import.meta.url));
 
 function numberIn(query, name) {
   const value = Number(query.get(name));
