@@ -1,6 +1,6 @@
 #pragma once
 
-// Where a verb writes, and the status with which it ends the program. One thread.
+// The streams that a verb writes to, and the status with which it ends the program. One thread.
 
 #include <functional>
 #include <iosfwd>

@@ -30,7 +30,7 @@ struct KnobMember {
   void (*set)(Owner& owner, std::int64_t value) = nullptr;
 };
 
-/// Where a knob has an effect. docs/formats/schedule_config.md has a section for each.
+/// The part of hocket that obeys a knob. docs/formats/schedule_config.md has a section for each.
 enum class KnobEffect {
   scheduling,    ///< in every job
   servers,       ///< on sums over parameter servers

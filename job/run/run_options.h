@@ -30,7 +30,8 @@ struct RunOptions {
   double explore = 0.03;  ///< share of training time that trying candidates may cost
 };
 
-/// Where a run's lines for people go. Both may be called from other threads than the training's.
+/// Receivers of a run's lines for people. Both may be called from other threads than the
+/// training's.
 struct RunMessages {
   std::function<void(const std::string&)> warn = [](const std::string&) {};
   std::function<void(const std::string&)> say = [](const std::string&) {};

@@ -130,7 +130,7 @@ Result<void> Job::connect() {
 Result<void> Job::open_device() {
   const auto type = parse_element_type(options_.precision);
   HOCKET_TRY(type);
-  // Where steps are placed on a CUDA device, the limit is the device's, not the model's.
+  // If steps are placed on a CUDA device, the limit is the device's, not the model's.
   const bool limits_cuda = is_on_cuda(options_.device) && is_placed(options_.device);
   const std::int64_t limit_bytes = options_.device.memory_limit_bytes;
   options_.training.memory_limit_bytes = limits_cuda ? 0 : limit_bytes;
