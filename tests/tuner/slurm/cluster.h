@@ -44,8 +44,9 @@ class SlurmCluster {
   void stop_controller();
   void start_controller();
 
-  /// Kills a node with all its processes, as a loss of power does. The controller notices it within
-  /// half a minute.
+  /// Kills a node with all its processes, as a loss of power does, and tells the controller that it
+  /// is down, as an operator does. Left alone, the controller mostly notices within half a minute,
+  /// but has been seen not to within a minute and a half.
   void stop_node(int number);
   void start_node(int number);
   /// Prints the logs of all daemons to standard error.

@@ -316,7 +316,7 @@ TEST_F(SlurmClusterTest, AControllerThatRestartsIsWaitedFor) {
 }
 
 TEST_F(SlurmClusterTest, LostNodesAndTimeLimitsAreMadeUpFor) {
-  // Both take Slurm half a minute to notice, so they happen together.
+  // Slurm looks at limits of time twice a minute, so both happen together.
   Followed followed(slurm_, submission(kEndless, 3, {"-n", "2", "--no-requeue", "--time=10"}),
                     clock_);
   const std::string job = followed.job();
