@@ -205,8 +205,8 @@ void SlurmCluster::stop_node(int number) {
   };
   wait_until(is_gone, "the processes of a node are gone");
   nodes_.at(static_cast<std::size_t>(number - 1)).reset();
-  output_of({"scontrol", "update", "NodeName=n" + std::to_string(number), "State=DOWN",
-             "Reason=lost"});
+  output_of(
+      {"scontrol", "update", "NodeName=n" + std::to_string(number), "State=DOWN", "Reason=lost"});
 }
 
 std::string SlurmCluster::output_of(const std::vector<std::string>& command) const {

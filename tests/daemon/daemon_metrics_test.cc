@@ -1,4 +1,4 @@
-#include "daemon/server/server_metrics.h"
+#include "daemon/daemon_metrics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,13 +8,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(ServerMetrics, SayWhatTheServerCounts) {
+TEST(DaemonMetrics, SayWhatTheServerCounts) {
   ServerCounts counts;
   counts.responses_by_class[4] = 7;
   counts.open_streams = 3;
   counts.sent_bytes = 12'345'678'901;
   MetricsText metrics;
-  add_metrics(counts, metrics);
+  add_server_metrics(counts, metrics);
   const std::string text = metrics.text();
   EXPECT_THAT(text, HasSubstr("\nhocket_http_responses_total{class=\"4xx\"} 7\n"));
   EXPECT_THAT(text, HasSubstr("\nhocket_http_open_streams 3\n"));
