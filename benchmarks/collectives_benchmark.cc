@@ -2,11 +2,12 @@
 // all-reduce, our ring's reduce-scatter and all-gather, and a hierarchy through groups of two
 // ranks.
 //
-//   bin/collectives_benchmark [--ranks N] [--rounds N]
+//   bin/collectives_benchmark [--ranks N] [--rounds N] [--json]
 //
 // Ranks are processes. Every round times each way once, starting with another way each time. Prints
 // for each way the median and the least time, which other programs have disturbed least, and the
-// median ± half the interquartile range of each round's ratio to Gloo's all-reduce.
+// median ± half the interquartile range of each round's ratio to Gloo's all-reduce; with --json the
+// measurements of each round.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/measured_table.h"
 #include "core/base/clock.h"
 #include "core/base/statistics.h"
 #include "core/files/scratch_folder.h"
@@ -76,7 +78,22 @@ void print(const std::vector<Way>& ways, std::size_t bytes) {
   }
 }
 
-Result<void> run_rank(int rank, int ranks, int rounds, const std::string& folder) {
+void add_to(MeasuredTable& table, const std::vector<Way>& ways, int ranks, std::size_t bytes) {
+  const std::string size = std::to_string(ranks) + ", " + std::to_string(bytes >> 20) + " MiB";
+  for (const Way& way : ways) {
+    const std::vector<std::string> row = {size, way.name};
+    table.add(row, "time, ms", in_unit(way.times_ns, 1e6));
+    table.add(row, "minimum, ms", {*std::ranges::min_element(way.times_ns) / 1e6});
+  }
+}
+
+struct Options {
+  int ranks = 2, rounds = 101;
+  bool json = false;
+};
+
+Result<void> run_rank(int rank, const Options& options, const std::string& folder) {
+  const auto [ranks, rounds, json] = options;
   const int per_host = ranks % 2 == 0 ? 2 : 1;
   const auto collective = connect_gloo({.ranks = {.rank = rank,
                                                   .world_size = ranks,
@@ -85,6 +102,10 @@ Result<void> run_rank(int rank, int ranks, int rounds, const std::string& folder
                                                   .ranks_per_host = per_host}});
   HOCKET_TRY(collective);
   std::uint64_t index = 0;
+  MeasuredTable table(
+      "collectives-" + std::to_string(ranks), {"ranks, bytes", "method"},
+      MeasuredPeer{
+          .label = "gloo::allreduce", .column = "time, ms", .title = "over `gloo::allreduce`"});
   for (const std::size_t bytes : {std::size_t{1} << 20, std::size_t{16} << 20}) {
     std::vector<float> values(bytes / sizeof(float), 1e-30f);
     std::vector<Way> ways = ways_of((*collective)->grid());
@@ -96,25 +117,30 @@ Result<void> run_rank(int rank, int ranks, int rounds, const std::string& folder
         if (round < kWarmup) way.times_ns.clear();
       }
     }
-    if (rank == 0) print(ways, bytes);
+    if (rank != 0) continue;
+    json ? add_to(table, ways, ranks, bytes) : print(ways, bytes);
   }
+  if (rank == 0 && json) table.print();
   return {};
 }
 
 /// Runs the ranks as child processes. Returns false when one has failed; it has printed why.
-bool run(int ranks, int rounds) {
+bool run(const Options& options) {
   const auto folder = ScratchFolder::make();
   if (!folder) {
     std::fprintf(stderr, "collectives_benchmark: %s\n", folder.error().message.c_str());
     return false;
   }
-  std::printf("%d ranks on the loopback interface, %d rounds, medians\n", ranks, rounds);
+  if (!options.json) {
+    std::printf("%d ranks on the loopback interface, %d rounds, medians\n", options.ranks,
+                options.rounds);
+  }
   std::fflush(stdout);
   std::vector<pid_t> pids;
-  for (int rank = 0; rank < ranks; ++rank) {
+  for (int rank = 0; rank < options.ranks; ++rank) {
     pids.push_back(fork());
     if (pids.back() != 0) continue;
-    const auto ok = run_rank(rank, ranks, rounds, folder->path());
+    const auto ok = run_rank(rank, options, folder->path());
     if (!ok) std::fprintf(stderr, "collectives_benchmark: %s\n", ok.error().message.c_str());
     std::fflush(stdout);
     _exit(ok ? 0 : 1);
@@ -131,10 +157,11 @@ bool run(int ranks, int rounds) {
 }  // namespace hocket
 
 int main(int argc, char** argv) {
-  int ranks = 2, rounds = 101;
+  hocket::Options options;
   CLI::App app("Collectives round our ring against Gloo's all-reduce");
-  app.add_option("--ranks", ranks)->capture_default_str()->check(CLI::Range(2, 64));
-  app.add_option("--rounds", rounds)->capture_default_str()->check(CLI::Range(1, 100'000));
+  app.add_option("--ranks", options.ranks)->capture_default_str()->check(CLI::Range(2, 64));
+  app.add_option("--rounds", options.rounds)->capture_default_str()->check(CLI::Range(1, 100'000));
+  app.add_flag("--json", options.json, "Print measurements for benchmarks/table");
   CLI11_PARSE(app, argc, argv);
-  return hocket::run(ranks, rounds) ? 0 : 1;
+  return hocket::run(options) ? 0 : 1;
 }

@@ -1,11 +1,12 @@
 // Compares the whole job on a slow link in one run: FIFO without partitioning, the default, and
 // tuned configurations, in turn within each round, with the bound T* of each round.
 //
-//   bin/overlap_benchmark [--link RATE] [--rounds N] [--config JSON]… [-- GPT2-ARGUMENTS…]
+//   bin/overlap_benchmark [--link RATE] [--rounds N] [--config JSON]… [--json] [-- GPT2-ARGUMENTS…]
 //
 // The link is emulated (benchmarks/netns-overlap uses one that the kernel shapes). Prints a line
 // for each configuration: the median iteration time and its spread over the rounds' medians, the
-// speed relative to FIFO, T*/T, and the overlap efficiency.
+// speed relative to FIFO, T*/T, and the overlap efficiency; with --json the measurements of each
+// round.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -14,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/measured_table.h"
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/base/statistics.h"
@@ -72,8 +74,46 @@ void print(const Candidate& c, const Candidate& fifo) {
       median(of_bound), spread(of_bound), median(c.efficiency));
 }
 
-Result<void> run(int rounds, const std::string& link, const std::vector<std::string>& configs,
-                 const std::vector<std::string>& arguments) {
+void print_json(const std::vector<Candidate>& candidates) {
+  MeasuredTable table("overlap", {"configuration"},
+                      MeasuredPeer{.label = candidates.front().name,
+                                   .column = "iteration, ms",
+                                   .title = "over FIFO",
+                                   .is_speed = true});
+  for (const Candidate& candidate : candidates) {
+    std::vector<double> of_bound;
+    for (std::size_t i = 0; i < candidate.iteration_ns.size(); ++i)
+      of_bound.push_back(candidate.bound_ns[i] / candidate.iteration_ns[i]);
+    const std::vector<std::string> row = {candidate.name};
+    table.add(row, "iteration, ms", in_unit(candidate.iteration_ns, 1e6));
+    table.add(row, "exposed communication, ms", in_unit(candidate.exposed_ns, 1e6));
+    table.add(row, "T*/T", of_bound);
+  }
+  table.print();
+}
+
+std::string describe_bytes(std::int64_t bytes) {
+  return bytes % (1 << 20) == 0 ? std::to_string(bytes >> 20) + " MiB"
+                                : std::to_string(bytes >> 10) + " KiB";
+}
+
+/// Returns partition, credit, channels and order: the name of a row.
+std::string describe(const ScheduleConfig& config) {
+  return describe_bytes(config.partition_bytes) + ", " + describe_bytes(config.credit_bytes) +
+         ", " + std::to_string(config.comm_channels) +
+         (config.comm_channels == 1 ? " channel, " : " channels, ") +
+         std::string(to_string(config.order));
+}
+
+struct Options {
+  int rounds = 5;
+  std::string link = "500mbit";
+  std::vector<std::string> configs, arguments;
+  bool json = false;
+};
+
+Result<void> run(const Options& options) {
+  const auto& [rounds, link, configs, arguments, json] = options;
   const std::string here = std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
   std::vector<std::string> command = {here + "/hocket", "run",    "--ranks", "2", "--",
                                       here + "/gpt2",   "--json", "--link",  link};
@@ -90,13 +130,15 @@ Result<void> run(int rounds, const std::string& link, const std::vector<std::str
     HOCKET_TRY(tuned);
     const std::string number =
         configs.size() == 1 ? "" : " " + std::to_string(candidates.size() - 1);
-    candidates.push_back({"tuned" + number, *tuned, {}, {}, {}, {}});
+    const std::string name = json ? describe(*tuned) : "tuned" + number;
+    candidates.push_back({name, *tuned, {}, {}, {}, {}});
   }
   for (int round = 0; round < rounds; ++round) {
     for (Candidate& candidate : candidates) {
       if (auto ok = measure(candidate, command); !ok) return ok;
     }
   }
+  if (json) return print_json(candidates), Result<void>();
   std::printf("two ranks of gpt2 on an emulated link of %s, %d rounds\n", link.c_str(), rounds);
   for (std::size_t i = 2; i < candidates.size(); ++i) {
     std::printf("%s = %s\n", candidates[i].name.c_str(),
@@ -110,24 +152,23 @@ Result<void> run(int rounds, const std::string& link, const std::vector<std::str
 }  // namespace hocket
 
 int main(int argc, char** argv) {
-  int rounds = 5;
-  std::string link = "500mbit";
+  hocket::Options options;
   hocket::ScheduleConfig usual;
   usual.partition_bytes = 1 << 20;
   usual.credit_bytes = 4 << 20;
   usual.comm_channels = 2;
   usual.order = hocket::CollectiveOrder::static_order;
-  std::vector<std::string> configs = {hocket::to_json(usual).dump()};
-  std::vector<std::string> arguments;
+  options.configs = {hocket::to_json(usual).dump()};
   CLI::App app("The GPT-2 job under FIFO, the default and tuned configurations, against the bound");
-  app.add_option("--rounds", rounds)->capture_default_str()->check(CLI::Range(1, 1000));
-  app.add_option("--link", link, "Emulated link: RATE[,LATENCY]")->capture_default_str();
-  app.add_option("--config", configs, "Tuned configuration as JSON; repeat it for several")
+  app.add_option("--rounds", options.rounds)->capture_default_str()->check(CLI::Range(1, 1000));
+  app.add_option("--link", options.link, "Emulated link: RATE[,LATENCY]")->capture_default_str();
+  app.add_flag("--json", options.json, "Print measurements for benchmarks/table");
+  app.add_option("--config", options.configs, "Tuned configuration as JSON; repeat it for several")
       ->allow_extra_args(false)
       ->capture_default_str();
-  app.add_option("arguments", arguments, "Passed on to gpt2");
+  app.add_option("arguments", options.arguments, "Passed on to gpt2");
   CLI11_PARSE(app, argc, argv);
-  const auto ok = hocket::run(rounds, link, configs, arguments);
+  const auto ok = hocket::run(options);
   if (!ok) std::fprintf(stderr, "overlap_benchmark: %s\n", ok.error().message.c_str());
   return ok ? 0 : 1;
 }

@@ -1,7 +1,7 @@
 // Measures requests per second over persistent connections with one request in flight each: answers
 // with 304, and with a body. hocket's daemon and a bare server take turns.
 //
-//   daemon_load fetch [--connections N] [--seconds S] [--rounds R]
+//   daemon_load fetch [--connections N] [--seconds S] [--rounds R] [--json]
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -11,6 +11,7 @@
 #include "benchmarks/daemon/load.h"
 #include "benchmarks/daemon/load_kinds.h"
 #include "benchmarks/daemon/server_process.h"
+#include "benchmarks/measured_table.h"
 
 namespace hocket {
 namespace {
@@ -19,6 +20,7 @@ struct FetchOptions {
   std::size_t connections = 64;
   double seconds = 2;
   int rounds = 5;
+  bool json = false;
 };
 
 std::string request_to(const ServerProcess& server, bool has_body) {
@@ -63,6 +65,7 @@ double requests_per_second(ServerKind kind, std::size_t connections, double seco
 }
 
 int run(const FetchOptions& options) {
+  MeasuredTable table("daemon-fetch", {"requests/s", "server"}, over_bare());
   for (const bool has_body : {false, true}) {
     std::map<ServerKind, std::vector<double>> rates;
     for (int round = 0; round < options.rounds; ++round) {
@@ -71,12 +74,17 @@ int run(const FetchOptions& options) {
             requests_per_second(kind, options.connections, options.seconds, has_body));
       }
     }
-    std::printf("%s, %zu connections, requests/s: hocket %s, bare %s, ratio %.2f\n",
-                has_body ? "200 with 600 bytes" : "304", options.connections,
-                spread_text(rates[ServerKind::hocket], 0).c_str(),
+    const std::string name = has_body ? "200 with 600 bytes" : "304";
+    if (options.json) {
+      add_servers(table, name + ", " + std::to_string(options.connections) + " connections", rates);
+      continue;
+    }
+    std::printf("%s, %zu connections, requests/s: hocket %s, bare %s, ratio %.2f\n", name.c_str(),
+                options.connections, spread_text(rates[ServerKind::hocket], 0).c_str(),
                 spread_text(rates[ServerKind::bare], 0).c_str(),
                 median(rates[ServerKind::hocket]) / median(rates[ServerKind::bare]));
   }
+  if (options.json) table.print();
   return 0;
 }
 
@@ -91,6 +99,7 @@ void add_fetch(CLI::App& app, int& status) {
       ->check(CLI::Range(0.01, 600.0));
   fetch->add_option("--rounds", options->rounds, "Turns of each server")
       ->check(CLI::Range(1, 1'000));
+  fetch->add_flag("--json", options->json, "Print measurements for benchmarks/table");
   fetch->callback([options, &status] { status = run(*options); });
 }
 

@@ -2,7 +2,7 @@
 // report in a hundred is followed by a reconnection, and configurations are pushed meanwhile. A
 // bare server then takes the same load.
 //
-//   daemon_load jobs [--jobs N] [--keys K] [--minutes M] [--speed X] [--seed S]
+//   daemon_load jobs [--jobs N] [--keys K] [--minutes M] [--speed X] [--seed S] [--json]
 //
 // At speed X all happens X times as often, so an hour of such jobs passes in 60 / X minutes. The
 // time of a report counts from when it was due, so that a slow server cannot thin out the load.
@@ -19,6 +19,7 @@
 #include "benchmarks/daemon/load.h"
 #include "benchmarks/daemon/load_kinds.h"
 #include "benchmarks/daemon/server_process.h"
+#include "benchmarks/measured_table.h"
 #include "core/base/check.h"
 #include "core/protocol/config_key.h"
 #include "core/protocol/job_message.h"
@@ -35,6 +36,7 @@ struct JobsOptions {
   std::size_t jobs = 1'000, keys = 10;
   double minutes = 10, speed = 6;
   std::uint64_t seed = 1;
+  bool json = false;
 };
 
 struct Job {
@@ -316,13 +318,55 @@ void print(ServerKind kind, const JobsFigures& figures) {
   std::printf("\n");
 }
 
+void add_to(MeasuredTable& table, ServerKind kind, const JobsFigures& figures) {
+  const auto add = [&](const char* event, const std::vector<double>& times_ms) {
+    if (times_ms.empty()) return;
+    const std::vector<std::string> row = {to_string(kind), event};
+    table.add_count(row, "count", times_ms.size());
+    table.add(row, "p50, ms", {quantile(times_ms, 0.5)});
+    table.add(row, "p99, ms", {quantile(times_ms, 0.99)});
+    table.add(row, "most, ms", {quantile(times_ms, 1)});
+  };
+  add("report", figures.report_ms);
+  add(kind == ServerKind::bare ? "push, to all" : "push, to the canary", figures.push_ms);
+  add("release, from the canary's report to the others", figures.release_ms);
+}
+
+void add_health(MeasuredTable& table, ServerKind kind, const JobsFigures& figures) {
+  const std::vector<std::string> row = {to_string(kind)};
+  table.add_count(row, "late", figures.late);
+  table.add_count(row, "refused", figures.refused);
+  table.add_count(row, "reconnections", figures.reconnections);
+  if (figures.memory_mb.empty()) return;
+  const auto add = [&](const char* column, std::size_t sample) {
+    table.add(row, column, {figures.memory_mb[sample]});
+  };
+  add("memory after a twentieth, MB", 0);
+  add("after a quarter", figures.memory_mb.size() / 4);
+  add("in the middle", figures.memory_mb.size() / 2);
+  add("at the end", figures.memory_mb.size() - 1);
+}
+
 int run(const JobsOptions& options) {
-  std::printf("%zu jobs of %zu keys, %.3g times as often for %.3g minutes\n", options.jobs,
-              options.keys, options.speed, options.minutes);
+  if (!options.json) {
+    std::printf("%zu jobs of %zu keys, %.3g times as often for %.3g minutes\n", options.jobs,
+                options.keys, options.speed, options.minutes);
+  }
+  MeasuredTable times("daemon-jobs", {"server", "event"}), health("daemon-jobs-health", {"server"});
   for (const ServerKind kind : {ServerKind::hocket, ServerKind::bare}) {
     ServerProcess server(kind);
-    print(kind, Load(server, kind, options).run());
+    const JobsFigures figures = Load(server, kind, options).run();
+    if (options.json) {
+      add_to(times, kind, figures);
+      add_health(health, kind, figures);
+      continue;
+    }
+    print(kind, figures);
     std::fflush(stdout);
+  }
+  if (options.json) {
+    times.print();
+    health.print();
   }
   return 0;
 }
@@ -338,6 +382,7 @@ void add_jobs(CLI::App& app, int& status) {
   jobs->add_option("--minutes", options->minutes, "Length")->check(CLI::Range(0.01, 600.0));
   jobs->add_option("--speed", options->speed, "Times as often")->check(CLI::Range(0.01, 100.0));
   jobs->add_option("--seed", options->seed, "Seed of the reconnections");
+  jobs->add_flag("--json", options->json, "Print measurements for benchmarks/table");
   jobs->callback([options, &status] { status = run(*options); });
 }
 

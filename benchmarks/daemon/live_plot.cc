@@ -1,6 +1,6 @@
 // Plots the iteration times of jobs and the changes that live tuning made meanwhile, as an SVG.
 //
-//   live_plot --title TITLE --out FILE.svg --job NAME=PREFIX … [--mark ITERATION=TEXT]
+//   live_plot --title TITLE --out FILE.svg --job NAME=PREFIX … [--mark ITERATION=TEXT] [--json]
 //
 // Reads PREFIX.ns (HOCKET_ITERATIONS: nanoseconds, one per line) and, if it exists, PREFIX.txt, the
 // job's output ("step 41: kept, …"). Prints the total time and the last iterations of each job.
@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/measured_table.h"
 #include "core/base/statistics.h"
 #include "tuner/explain/svg.h"
 
@@ -67,11 +68,25 @@ std::vector<double> smoothed(const std::vector<double>& values) {
   return result;
 }
 
-void print(const Job& job) {
+std::vector<double> last_of(const std::vector<double>& all) {
   constexpr std::size_t kLast = 60;
+  return {all.end() - static_cast<std::ptrdiff_t>(std::min(kLast, all.size())), all.end()};
+}
+
+void print_json(const std::vector<Job>& jobs) {
+  MeasuredTable table("live-tuning", {"job"});
+  for (const Job& job : jobs) {
+    const auto& all = job.iteration_ms;
+    table.add_count({job.name}, "iterations", all.size());
+    table.add({job.name}, "all, s", {mean(all) * static_cast<double>(all.size()) / 1e3});
+    table.add({job.name}, "the last 60, ms", last_of(all));
+  }
+  table.print();
+}
+
+void print(const Job& job) {
   const auto& all = job.iteration_ms;
-  const std::vector<double> last(
-      all.end() - static_cast<std::ptrdiff_t>(std::min(kLast, all.size())), all.end());
+  const std::vector<double> last = last_of(all);
   std::printf("%-14s %4zu iterations, total %.1f s; the last %zu: %.1f ms ± %.1f\n",
               job.name.c_str(), all.size(), mean(all) * static_cast<double>(all.size()) / 1e3,
               last.size(), median(last), spread(last));
@@ -135,11 +150,13 @@ std::string draw(const std::string& title, const std::vector<Job>& jobs,
 int main(int argc, char** argv) {
   std::string title, out, mark;
   std::vector<std::string> jobs;
+  bool json = false;
   CLI::App app("Draws what the iterations of jobs took");
   app.add_option("--title", title)->required();
   app.add_option("--out", out)->required();
   app.add_option("--job", jobs, "NAME=PREFIX")->required();
   app.add_option("--mark", mark, "ITERATION=TEXT");
+  app.add_flag("--json", json, "Print measurements for benchmarks/table");
   try {
     app.parse(argc, argv);
     std::vector<hocket::Job> read;
@@ -149,7 +166,10 @@ int main(int argc, char** argv) {
       const auto [step, text] = hocket::split(mark);
       marked = hocket::Change{std::stod(step), text};
     }
-    for (const auto& job : read) hocket::print(job);
+    if (json) hocket::print_json(read);
+    for (const auto& job : read) {
+      if (!json) hocket::print(job);
+    }
     std::ofstream file(out);
     file << hocket::draw(title, read, marked);
     if (!file.flush()) throw CLI::ValidationError("cannot write " + out);

@@ -91,4 +91,14 @@ std::string spread_text(const std::vector<double>& values, int digits) {
   return text;
 }
 
+MeasuredPeer over_bare() {
+  return {.label = to_string(ServerKind::bare), .column = "measured", .title = "over `bare`"};
+}
+
+void add_servers(MeasuredTable& table, const std::string& name,
+                 const std::map<ServerKind, std::vector<double>>& values) {
+  for (const auto& [kind, of_server] : values)
+    table.add({name, to_string(kind)}, "measured", of_server);
+}
+
 }  // namespace hocket

@@ -4,11 +4,14 @@
 // measurements. For one thread.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "benchmarks/daemon/server_process.h"
+#include "benchmarks/measured_table.h"
 #include "core/base/statistics.h"
 
 namespace hocket {
@@ -49,5 +52,11 @@ std::optional<std::size_t> response_bytes(std::string_view text);
 
 /// Formats values as "median (least to most)".
 std::string spread_text(const std::vector<double>& values, int digits);
+
+/// The bare server as the peer in tables whose rows end with the server.
+MeasuredPeer over_bare();
+/// Adds a row for each server, named `name` and the server.
+void add_servers(MeasuredTable& table, const std::string& name,
+                 const std::map<ServerKind, std::vector<double>>& values);
 
 }  // namespace hocket

@@ -1,7 +1,7 @@
 // Measures how long a version takes to reach all watchers, and the server's memory per watcher.
 // hocket's daemon and a bare server take turns.
 //
-//   daemon_load watch [--watchers N] [--events E] [--rounds R]
+//   daemon_load watch [--watchers N] [--events E] [--rounds R] [--json]
 //
 // With a store on PostgreSQL, several daemons share it: a version is pushed to the first, and must
 // reach the watchers of all. One daemon with a store in a file takes turns with them, with as many
@@ -19,6 +19,7 @@
 #include "benchmarks/daemon/load.h"
 #include "benchmarks/daemon/load_kinds.h"
 #include "benchmarks/daemon/server_process.h"
+#include "benchmarks/measured_table.h"
 
 namespace hocket {
 namespace {
@@ -26,6 +27,7 @@ namespace {
 struct WatchOptions {
   std::size_t watchers = 10'000;
   int events = 20, rounds = 5;
+  bool json = false;
 };
 
 struct WatchFigures {
@@ -131,6 +133,20 @@ int run(const ClusterOptions& options) {
   return 0;
 }
 
+void print_json(const std::map<ServerKind, WatchFigures>& figures) {
+  MeasuredTable table("daemon-watch", {"measure", "server"}, over_bare());
+  const auto add = [&](const char* measure, std::vector<double> WatchFigures::*member) {
+    std::map<ServerKind, std::vector<double>> found;
+    for (const auto& [kind, of_server] : figures) found[kind] = of_server.*member;
+    add_servers(table, measure, found);
+  };
+  add("a version to all watchers, p99, ms", &WatchFigures::p99_ms);
+  add("the same, p50, ms", &WatchFigures::p50_ms);
+  add("the same, most, ms", &WatchFigures::max_ms);
+  add("the server's memory, MB", &WatchFigures::memory_mb);
+  table.print();
+}
+
 int run(const WatchOptions& options) {
   const std::size_t files = raise_open_files();
   if (files < options.watchers + 64) {
@@ -144,6 +160,7 @@ int run(const WatchOptions& options) {
       measure(kind, options.watchers, options.events, figures[kind]);
     }
   }
+  if (options.json) return print_json(figures), 0;
   std::printf("%zu watchers, %d events, %d rounds: median (least to most)\n", options.watchers,
               options.events, options.rounds);
   for (const auto& [kind, f] : figures) print(to_string(kind), f);
@@ -175,6 +192,7 @@ void add_watch(CLI::App& app, int& status) {
       ->check(CLI::Range(1, 10'000));
   watch->add_option("--rounds", options->rounds, "Turns of each server")
       ->check(CLI::Range(1, 1'000));
+  watch->add_flag("--json", options->json, "Print measurements for benchmarks/table");
   watch->callback([options, &status] { status = run(*options); });
 }
 

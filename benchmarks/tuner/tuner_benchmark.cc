@@ -3,7 +3,7 @@
 //
 //   bin/tuner_benchmark [TABLE.csv …] [--functions] [--methods model,tpe,random] [--seeds 24]
 //       [--trials 30] [--objective-column NAME] [--default a=1,b=2] [--json]
-//   bin/tuner_benchmark --ask-times [--seeds 24]
+//   bin/tuner_benchmark --ask-times [--seeds 24] [--json]
 //
 // The truth of TABLE.csv is TABLE.truth.csv beside it, if it exists, and otherwise the mean of the
 // measurements. If there is a step description TABLE.step.json beside it, the method model runs a
@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "benchmarks/measured_table.h"
 #include "benchmarks/tuner/ask_times.h"
 #include "benchmarks/tuner/functions.h"
 #include "benchmarks/tuner/problem.h"
@@ -165,7 +166,18 @@ Result<void> compare(const Options& options, const Problem& problem, std::vector
   return {};
 }
 
+void print_ask_times_json(const Options& options) {
+  MeasuredTable table("ask-times", {"space", "previous trials"});
+  for (const auto& [space, trials, asks, median_ms, p99_ms] : measure_asks(options.seeds)) {
+    const std::vector<std::string> row = {space, std::to_string(trials)};
+    table.add(row, "median, ms", {median_ms});
+    table.add(row, "p99, ms", {p99_ms});
+  }
+  table.print();
+}
+
 void print_ask_times(const Options& options) {
+  if (options.json) return print_ask_times_json(options);
   std::printf("%-10s %7s %6s %11s %9s\n", "space", "trials", "asks", "median ms", "p99 ms");
   for (const auto& [space, trials, asks, median_ms, p99_ms] : measure_asks(options.seeds))
     std::printf("%-10s %7zu %6zu %11.2f %9.2f\n", space.c_str(), trials, asks, median_ms, p99_ms);
