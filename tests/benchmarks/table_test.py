@@ -170,6 +170,15 @@ class Pages(unittest.TestCase):
         self.assertIn('no page has the line "<!-- table: a -->"', message)
         self.assertEqual(self.page.read_text(encoding="utf-8"), "| old |\n")
 
+    def test_the_benchmark_pages_have_each_table_of_a_layout(self):
+        pages = "".join(path.read_text(encoding="utf-8")
+                        for path in sorted((ROOT / "docs").glob("BENCHMARKS*.md")))
+        layouts = json.loads((ROOT / "benchmarks/layouts.json").read_text(encoding="utf-8"))
+        for tables in layouts.values():
+            for table in tables:
+                self.assertEqual(pages.count(f"<!-- table: {table['table']} -->\n\n|"), 1,
+                                 table["table"])
+
 
 if __name__ == "__main__":
     unittest.main()
