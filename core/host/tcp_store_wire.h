@@ -16,7 +16,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "core/host/rendezvous_secret.h"
+#include "core/greeting/rendezvous_secret.h"
 
 namespace hocket::tcp_store_wire {
 

@@ -27,7 +27,7 @@
 
 #include "core/base/result.h"
 #include "core/collective/parameter_servers.h"
-#include "core/host/rendezvous_secret.h"
+#include "core/greeting/rendezvous_secret.h"
 
 namespace hocket::server_wire {
 

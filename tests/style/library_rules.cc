@@ -32,8 +32,8 @@ const std::vector<LibraryRule>& library_rules() {
       {"nccl", {"core/cuda/"}},
       {"cudnn", {"examples/gpt2/cuda/"}},
       {"openssl/",
-       {"core/host/rendezvous_secret.cc", "client/link/http_client", "client/start/last_good.cc",
-        "daemon/server/tls", "daemon/api/tokens.cc",
+       {"core/greeting/rendezvous_secret.cc", "client/link/http_client",
+        "client/start/last_good.cc", "daemon/server/tls", "daemon/api/tokens.cc",
         // Certificates that tests make.
         "tls_identity.h"}},
       {"boost/asio/ssl",

@@ -1,4 +1,4 @@
-#include "core/host/rendezvous_secret.h"
+#include "core/greeting/rendezvous_secret.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

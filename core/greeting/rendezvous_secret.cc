@@ -1,4 +1,4 @@
-#include "core/host/rendezvous_secret.h"
+#include "core/greeting/rendezvous_secret.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
