@@ -1,12 +1,12 @@
 #pragma once
 
-// The secret by which the ranks of a job know one another at their rendezvous. It never travels:
-// each side proves that it has it by an HMAC-SHA256 over random numbers of both. Any thread.
+// The secret by which the processes of a job know one another, and the proofs that they have it. It
+// never travels: a proof is an HMAC-SHA256 over random numbers of both sides. Any thread.
 
-#include <array>
-#include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "core/greeting/messages.h"
 
 namespace hocket {
 
@@ -16,16 +16,16 @@ inline constexpr const char* kRendezvousSecretVariable = "HOCKET_RENDEZVOUS_SECR
 /// Returns a new secret of 64 hexadecimal digits.
 std::string random_rendezvous_secret();
 
-using Nonce = std::array<std::uint8_t, 32>;
-using SecretProof = std::array<std::uint8_t, 32>;
-
 Nonce random_nonce();
 
 enum class ProofOf { server, client };
 
-/// Returns the proof by one side of a connection. The sides' proofs differ, so that neither can
-/// send the other's back.
-SecretProof prove(std::string_view secret, ProofOf side, const Nonce& server, const Nonce& client);
+/// Returns the proof by one side of a connection; zeros without a secret. It covers all that both
+/// sides have sent before the client's proof and the client's `details`, so it holds for one
+/// connection of one protocol only. The sides' proofs differ, so that neither can send the other's
+/// back.
+SecretProof prove(std::string_view secret, ProofOf side, const greeting::Greeting& server,
+                  const greeting::Introduction& client, std::string_view details);
 
 /// Compares in a time that does not depend on the content.
 bool equal(const SecretProof& a, const SecretProof& b);
