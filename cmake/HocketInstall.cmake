@@ -82,7 +82,7 @@ function(hocket_archive name export)
   add_dependencies(hocket_archives ${archive})
 endfunction()
 hocket_archive(core ground ${HOCKET_GROUND})
-hocket_archive(host host core/host)
+hocket_archive(host host core/greeting core/host)
 hocket_archive(client client client/link client/start client/live)
 target_link_libraries(hocket_core_archive PUBLIC nlohmann_json::nlohmann_json tl::expected
                       Threads::Threads Boost::headers)
@@ -101,7 +101,7 @@ install(TARGETS hocket_client_archive EXPORT hocketClient
 install(FILES capi/hocket_client.h capi/hocket_schedule.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hocket COMPONENT development)
 foreach(folder core/base core/files core/step core/trace core/protocol core/collective core/plan
-               core/partitioning core/placement core/scheduler core/tape core/host
+               core/partitioning core/placement core/scheduler core/tape core/greeting core/host
                client/link client/start client/live)
   install(DIRECTORY ${folder}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hocket/${folder}
           COMPONENT development

@@ -15,7 +15,7 @@ set(HOCKET_SOURCES_APART
 if(HOCKET_FUZZ)
   # Coroutines, which clang 14 cannot compile with this standard library; no target needs hosts.
   list(APPEND HOCKET_ROOMS_APART core/host)
-  list(APPEND HOCKET_SOURCES_APART core/servers/parameter_server.cc
+  list(APPEND HOCKET_SOURCES_APART core/greeting/server_side.cc core/servers/parameter_server.cc
        core/servers/server_connection.cc core/servers/tcp_servers.cc)
 endif()
 if(NOT TARGET CUPTI::headers)

@@ -15,8 +15,8 @@
 
 #include "core/base/clock.h"
 #include "core/files/scratch_folder.h"
+#include "core/greeting/rendezvous_secret.h"
 #include "core/host/rank_environment.h"
-#include "core/host/rendezvous_secret.h"
 
 namespace hocket {
 namespace {

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/host/rendezvous_secret.h"
+#include "core/greeting/rendezvous_secret.h"
 
 namespace hocket {
 namespace {

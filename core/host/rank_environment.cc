@@ -3,8 +3,8 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "core/greeting/rendezvous_secret.h"
 #include "core/host/launcher_variables.h"
-#include "core/host/rendezvous_secret.h"
 
 namespace hocket {
 namespace {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "core/greeting/client_side.h"
 #include "core/host/tcp_store_wire.h"
 
 namespace hocket {
@@ -24,11 +25,6 @@ constexpr milliseconds kRetryPause{20};
 
 Deadline deadline_after(milliseconds time) {
   return std::chrono::steady_clock::now() + time;
-}
-
-std::string secret_differs(const char* how) {
-  return std::string("environment variable ") + kRendezvousSecretVariable + how +
-         "; set it to the same text on every rank, or on none";
 }
 
 }  // namespace
@@ -58,17 +54,18 @@ class TcpStoreClient::Connection {
     }
     try {
       const auto deadline = deadline_after(kAnswerTime);
-      const auto head = wire::swapped<3>({wire::kSet, static_cast<std::uint32_t>(key.size()),
-                                          static_cast<std::uint32_t>(value.size())});
-      write({asio::buffer(head), asio::buffer(key), asio::buffer(value)}, deadline);
-      wire::Words<1> answer;
-      read(asio::buffer(answer), deadline);
-      const std::uint32_t outcome = wire::swapped(answer)[0];
-      if (outcome == wire::kDone) return {};
-      return failure(
-          ErrorCode::unavailable,
-          std::string("the ranks' meeting point is full: no ") +
-              (outcome == wire::kTooManyKeys ? "further key is taken" : "more bytes are taken"));
+      const wire::Request request{.operation = wire::kSet,
+                                  .key_bytes = static_cast<std::uint32_t>(key.size()),
+                                  .argument = static_cast<std::uint32_t>(value.size())};
+      write({asio::buffer(&request, sizeof request), asio::buffer(key), asio::buffer(value)},
+            deadline);
+      wire::Reply reply;
+      read(asio::buffer(&reply, sizeof reply), deadline);
+      if (reply.answer == wire::kDone) return {};
+      return failure(ErrorCode::unavailable,
+                     std::string("the ranks' meeting point is full: no ") +
+                         (reply.answer == wire::kTooManyKeys ? "further key is taken"
+                                                             : "more bytes are taken"));
     } catch (const SystemError& e) {
       return failure(lost(e));
     }
@@ -93,49 +90,39 @@ class TcpStoreClient::Connection {
   std::string local_address() const { return socket_.local_endpoint().address().to_string(); }
 
  private:
-  /// Performs steps 1 to 3 of core/host/tcp_store_wire.h.
   Result<void> introduce(const std::string& secret, Deadline deadline) {
-    wire::Greeting greeting;
-    read(asio::buffer(&greeting, sizeof greeting), deadline);
-    const auto [magic, welcome, longest_key, longest_value] = wire::swapped(greeting.words);
-    if (magic != wire::kMagic) {
-      return failure(ErrorCode::unavailable, "what listens there is not a rank 0 of this version");
-    }
-    if (welcome == wire::kCrowded) {
-      throw SystemError(asio::error::no_buffer_space, "all places of the rendezvous are taken");
-    }
-    if (welcome == wire::kNeedsSecret && secret.empty()) {
-      return invalid(secret_differs(" is set on rank 0 and not on this rank"));
-    }
-    if (welcome == wire::kOpen && !secret.empty()) {
-      return invalid(secret_differs(" is set on this rank and not on rank 0"));
-    }
-    wire::Introduction own{wire::swapped<1>({secret.empty() ? 0U : 1U}), random_nonce(), {}};
-    if (!secret.empty()) own.proof = prove(secret, ProofOf::client, greeting.nonce, own.nonce);
-    write({asio::buffer(&own, sizeof own)}, deadline);
-    wire::Verdict verdict;
-    read(asio::buffer(&verdict, sizeof verdict), deadline);
-    const bool known = secret.empty() || equal(verdict.proof, prove(secret, ProofOf::server,
-                                                                    greeting.nonce, own.nonce));
-    if (wire::swapped(verdict.welcome)[0] == 0 || !known) {
-      return invalid(secret_differs(" of this rank differs from rank 0's"));
-    }
-    longest_key_ = longest_key;
-    longest_value_ = std::min(longest_value, wire::kLongestValue);
+    const greeting::Channel channel = {
+        .read = [&](void* into, std::size_t bytes) -> Result<void> {
+          read(asio::buffer(into, bytes), deadline);
+          return {};
+        },
+        .write = [&](const void* from, std::size_t bytes) -> Result<void> {
+          write({asio::buffer(from, bytes)}, deadline);
+          return {};
+        }};
+    bool try_again = false;
+    const auto met =
+        greeting::greet_server(channel, wire::kProtocol, secret, "rank 0", {}, try_again);
+    if (!met && try_again) throw SystemError(asio::error::no_buffer_space, met.error().message);
+    HOCKET_TRY(met);
+    wire::Limits limits;
+    read(asio::buffer(&limits, sizeof limits), deadline);
+    longest_key_ = limits.key_bytes;
+    longest_value_ = std::min(limits.value_bytes, wire::kLongestValue);
     return {};
   }
 
   std::optional<std::vector<char>> get_once(const std::string& key, milliseconds wait) {
     const auto deadline = deadline_after(wait + kAnswerTime);
-    const auto head = wire::swapped<3>({wire::kGet, static_cast<std::uint32_t>(key.size()),
-                                        static_cast<std::uint32_t>(wait.count())});
-    write({asio::buffer(head), asio::buffer(key)}, deadline);
-    wire::Words<2> reply;
-    read(asio::buffer(reply), deadline);
-    const auto [answer, length] = wire::swapped(reply);
-    if (answer != wire::kDone) return std::nullopt;
-    if (length > longest_value_) throw SystemError(asio::error::message_size);
-    std::vector<char> value(length);
+    const wire::Request request{.operation = wire::kGet,
+                                .key_bytes = static_cast<std::uint32_t>(key.size()),
+                                .argument = static_cast<std::uint32_t>(wait.count())};
+    write({asio::buffer(&request, sizeof request), asio::buffer(key)}, deadline);
+    wire::Reply reply;
+    read(asio::buffer(&reply, sizeof reply), deadline);
+    if (reply.answer != wire::kDone) return std::nullopt;
+    if (reply.value_bytes > longest_value_) throw SystemError(asio::error::message_size);
+    std::vector<char> value(reply.value_bytes);
     read(asio::buffer(value), deadline);
     return value;
   }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/host/rendezvous_secret.h"
+#include "core/greeting/rendezvous_secret.h"
 
 namespace hocket {
 namespace {

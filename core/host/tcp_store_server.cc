@@ -5,11 +5,13 @@
 #include <atomic>
 #include <boost/asio.hpp>
 #include <exception>
+#include <functional>
 #include <list>
 #include <map>
 #include <optional>
 #include <thread>
 
+#include "core/greeting/server_side.h"
 #include "core/host/tcp_store.h"
 #include "core/host/tcp_store_listen.h"
 #include "core/host/tcp_store_wire.h"
@@ -143,10 +145,11 @@ class TcpStoreServer::Service {
   void admit(tcp::socket socket) {
     try {
       if (!make_room()) {
-        const wire::Greeting greeting = make_greeting(wire::kCrowded);
+        const std::string crowded = greeting::refusing_greeting(
+            wire::kProtocol, {ErrorCode::unavailable, "all places of the rendezvous are taken"});
         error_code ignored;
         socket.non_blocking(true, ignored);
-        asio::write(socket, asio::buffer(&greeting, sizeof greeting), ignored);
+        asio::write(socket, asio::buffer(crowded), ignored);
         return;
       }
       socket.set_option(tcp::no_delay(true));
@@ -156,12 +159,6 @@ class TcpStoreServer::Service {
     } catch (const std::exception&) {
       // No memory for this client.
     }
-  }
-
-  wire::Greeting make_greeting(wire::Welcome welcome) const {
-    return {wire::swapped<4>({wire::kMagic, welcome, static_cast<std::uint32_t>(limits().key_bytes),
-                              static_cast<std::uint32_t>(limits().value_bytes)}),
-            random_nonce()};
   }
 
   asio::awaitable<void> serve(ConnectionPtr connection) {
@@ -178,43 +175,32 @@ class TcpStoreServer::Service {
     connections_.remove(connection);
   }
 
-  /// Performs steps 1 to 3 of core/host/tcp_store_wire.h.
   asio::awaitable<bool> introduce(Connection& connection) {
-    const bool secret = !options_.secret.empty();
-    const auto greeting = make_greeting(secret ? wire::kNeedsSecret : wire::kOpen);
-    co_await asio::async_write(connection.socket, asio::buffer(&greeting, sizeof greeting),
+    const std::function<Result<void>()> admit = [] { return Result<void>(); };
+    const bool known = co_await greeting::greet_client(connection.socket, wire::kProtocol,
+                                                       options_.secret, {}, admit);
+    if (!known) co_return false;
+    const wire::Limits sent{static_cast<std::uint32_t>(limits().key_bytes),
+                            static_cast<std::uint32_t>(limits().value_bytes)};
+    co_await asio::async_write(connection.socket, asio::buffer(&sent, sizeof sent),
                                asio::use_awaitable);
-    wire::Introduction client;
-    co_await asio::async_read(connection.socket, asio::buffer(&client, sizeof client),
-                              asio::use_awaitable);
-    const auto expected = prove(options_.secret, ProofOf::client, greeting.nonce, client.nonce);
-    const bool known =
-        secret ? equal(client.proof, expected) : wire::swapped(client.has_secret)[0] == 0;
-    wire::Verdict verdict{wire::swapped<1>({known ? 1U : 0U}), {}};
-    if (secret && known) {
-      verdict.proof = prove(options_.secret, ProofOf::server, greeting.nonce, client.nonce);
-    }
-    co_await asio::async_write(connection.socket, asio::buffer(&verdict, sizeof verdict),
-                               asio::use_awaitable);
-    co_return known;
+    co_return true;
   }
 
   asio::awaitable<void> serve_request(const ConnectionPtr& connection) {
-    wire::Words<3> words;
+    wire::Request request;
     // A client may be silent between requests, but not within one.
-    co_await asio::async_read(connection->socket, asio::buffer(words.data(), 1),
-                              asio::use_awaitable);
+    co_await asio::async_read(connection->socket, asio::buffer(&request, 1), asio::use_awaitable);
     begin_patience(connection, limits().patience);
-    co_await asio::async_read(connection->socket, asio::buffer(words) + 1, asio::use_awaitable);
-    words = wire::swapped(words);
-    const std::uint32_t operation = words[0], key_length = words[1], argument = words[2];
-    if (key_length > limits().key_bytes) throw SystemError(asio::error::message_size);
-    std::string key(key_length, '\0');
+    co_await asio::async_read(connection->socket, asio::buffer(&request, sizeof request) + 1,
+                              asio::use_awaitable);
+    if (request.key_bytes > limits().key_bytes) throw SystemError(asio::error::message_size);
+    std::string key(request.key_bytes, '\0');
     co_await asio::async_read(connection->socket, asio::buffer(key), asio::use_awaitable);
-    if (operation == wire::kSet) {
-      co_await serve_set(*connection, std::move(key), argument);
-    } else if (operation == wire::kGet) {
-      co_await serve_get(connection, key, milliseconds(argument));
+    if (request.operation == wire::kSet) {
+      co_await serve_set(*connection, std::move(key), request.argument);
+    } else if (request.operation == wire::kGet) {
+      co_await serve_get(connection, key, milliseconds(request.argument));
     } else {
       throw SystemError(asio::error::no_protocol_option);
     }
@@ -245,8 +231,9 @@ class TcpStoreServer::Service {
       reservation.keep();
       wake_waiting(key);
     }
-    const auto reply = wire::swapped<1>({answer});
-    co_await asio::async_write(connection.socket, asio::buffer(reply), asio::use_awaitable);
+    const wire::Reply reply{.answer = answer};
+    co_await asio::async_write(connection.socket, asio::buffer(&reply, sizeof reply),
+                               asio::use_awaitable);
   }
 
   void wake_waiting(const std::string& key) {
@@ -277,10 +264,10 @@ class TcpStoreServer::Service {
     }
     const auto found = values_.find(key);
     const Value value = found == values_.end() ? nullptr : found->second;
-    const auto head = wire::swapped<2>({value ? wire::kDone : wire::kNotInTime,
-                                        value ? static_cast<std::uint32_t>(value->size()) : 0U});
+    const wire::Reply head{value ? wire::kDone : wire::kNotInTime,
+                           value ? static_cast<std::uint32_t>(value->size()) : 0U};
     const std::array<asio::const_buffer, 2> reply = {
-        asio::buffer(head), value ? asio::buffer(*value) : asio::const_buffer()};
+        asio::buffer(&head, sizeof head), value ? asio::buffer(*value) : asio::const_buffer()};
     co_await asio::async_write(connection->socket, reply, asio::use_awaitable);
   }
 

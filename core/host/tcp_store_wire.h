@@ -1,26 +1,25 @@
 #pragma once
 
-// Wire protocol between TcpStoreClient and TcpStoreServer (core/host/tcp_store.h). All integers
-// have 32 bits, in network order.
+// Wire protocol between TcpStoreClient and TcpStoreServer (core/host/tcp_store.h). Numbers are
+// little-endian.
 //
-// 1. Server: kMagic, a Welcome, the longest key and the longest value in bytes, a nonce.
-// 2. Client: whether it has a secret (0 or 1), a nonce, its proof (zeros without a secret).
-// 3. Server: whether the proof is right (0 or 1), its own proof (zeros without a secret).
-// 4. Requests of the client, one at a time: an Operation, key length, value length (set) or timeout
-//    in ms (get), key, value (set). Reply to set: an Answer. Reply to get: an Answer, value length,
-//    value.
+// 1. The greeting of core/greeting/messages.h. The server adds its Limits, and refuses with its
+//    Greeting when all places are taken.
+// 2. Requests of the client, one at a time: a Request, the key, and for set the value. The server
+//    answers each with a Reply, which for get is followed by the value.
 
-#include <arpa/inet.h>
-
-#include <array>
 #include <chrono>
 #include <cstdint>
 
-#include "core/host/rendezvous_secret.h"
+#include "core/greeting/messages.h"
 
 namespace hocket::tcp_store_wire {
 
-constexpr std::uint32_t kMagic = 0x686f6b32;  // "hok2"
+inline constexpr greeting::Protocol kProtocol = {.magic = 0x73746b68,  // "hkts"
+                                                 .version = 3,
+                                                 .name = "the protocol of the ranks' rendezvous",
+                                                 .server = "rank 0",
+                                                 .everyone = "every rank"};
 
 /// A longer wait is asked for in pieces, so that the server is not kept waiting for clients that
 /// are gone.
@@ -29,33 +28,26 @@ constexpr std::chrono::milliseconds kLongestWait{60'000};
 /// A client believes no server that announces longer values.
 constexpr std::uint32_t kLongestValue = 64 << 20;
 
-enum Welcome : std::uint32_t { kOpen = 0, kNeedsSecret = 1, kCrowded = 2 };
+/// Longest key and value that the server takes; sent behind its Verdict.
+struct Limits {
+  std::uint32_t key_bytes = 0, value_bytes = 0;
+};
+
 enum Operation : std::uint32_t { kSet = 0, kGet = 1 };
+
+struct Request {
+  std::uint32_t operation = kSet;
+  std::uint32_t key_bytes = 0;
+  std::uint32_t argument = 0;  ///< of set: bytes of the value; of get: time to wait, in ms
+};
+
 enum Answer : std::uint32_t { kNotInTime = 0, kDone = 1, kTooManyKeys = 2, kTooManyBytes = 3 };
 
-template <std::size_t N>
-using Words = std::array<std::uint32_t, N>;
+struct Reply {
+  std::uint32_t answer = kDone;
+  std::uint32_t value_bytes = 0;
+};
 
-struct Greeting {
-  Words<4> words;  ///< magic, welcome, longest key, longest value
-  Nonce nonce;
-};
-struct Introduction {
-  Words<1> has_secret;
-  Nonce nonce;
-  SecretProof proof;
-};
-struct Verdict {
-  Words<1> welcome;
-  SecretProof proof;
-};
-static_assert(sizeof(Greeting) == 48 && sizeof(Introduction) == 68 && sizeof(Verdict) == 36);
-
-/// Converts to network order and back.
-template <std::size_t N>
-Words<N> swapped(Words<N> words) {
-  for (auto& word : words) word = htonl(word);
-  return words;
-}
+static_assert(sizeof(Limits) == 8 && sizeof(Request) == 12 && sizeof(Reply) == 8);
 
 }  // namespace hocket::tcp_store_wire

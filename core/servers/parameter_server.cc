@@ -8,12 +8,14 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <functional>
 #include <list>
 #include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
 
+#include "core/greeting/server_side.h"
 #include "core/servers/rank_register.h"
 #include "core/servers/tcp_options.h"
 #include "core/servers/wire.h"
@@ -113,9 +115,9 @@ asio::awaitable<void> send(Connection& connection, const Message& message, std::
 }
 
 asio::awaitable<void> reply(Connection& connection, Result<void> outcome) {
-  wire::Refusal refusal;
-  if (!outcome) refusal = wire::refusal_of(outcome.error());
-  const wire::Reply message{refusal.code, static_cast<std::uint32_t>(refusal.text.size())};
+  greeting::Refusal refusal;
+  if (!outcome) refusal = greeting::refusal_of(outcome.error());
+  const wire::Reply message{refusal.outcome.code, refusal.outcome.text_bytes};
   co_await send(connection, message, refusal.text);
 }
 
@@ -153,11 +155,6 @@ void watch_peer(const ConnectionPtr& connection, std::uint64_t number) {
 
 PartKey key_of(const wire::Request& request) {
   return {request.collective, request.offset_bytes};
-}
-
-std::string secret_differs(const char* how) {
-  return std::string("environment variable ") + kRendezvousSecretVariable + how +
-         "; set it to the same text for every rank and every server, or for none";
 }
 
 }  // namespace
@@ -273,7 +270,6 @@ class ParameterServer::Service {
       co_await introduce(connection);
       if (connection->rank) connection->patience.cancel();
       while (connection->rank && !connection->said_goodbye) co_await serve_request(connection);
-      if (!connection->rank) co_await wait_for_end(*connection);
     } catch (const std::exception&) {
       // The peer is gone, did not speak this protocol, or took too long.
     }
@@ -297,60 +293,19 @@ class ParameterServer::Service {
     if (lost) sums_.lose(*connection->rank);
   }
 
-  /// Performs steps 1 to 3 of core/servers/wire.h; connection->rank is set if the rank is let in.
   asio::awaitable<void> introduce(const ConnectionPtr& connection) {
-    wire::Greeting greeting;
-    greeting.nonce = random_nonce();
-    co_await send(*connection, greeting, "");
-    wire::Introduction introduction;
-    co_await receive(*connection, asio::buffer(&introduction, sizeof introduction.opening));
-    const auto understood = wire::check_opening(introduction.opening, "the rank");
-    if (introduction.opening.magic != wire::kMagic)
-      throw SystemError(asio::error::no_protocol_option);
-    Result<void> welcome = understood;
-    if (understood) {
-      co_await receive(*connection, asio::buffer(&introduction, sizeof introduction) +
-                                        sizeof introduction.opening);
-      welcome = check_secret(greeting, introduction);
-    }
-    if (welcome) welcome = enter(connection, introduction);
-    wire::Verdict verdict;
-    wire::Refusal refusal;
-    if (!welcome) refusal = wire::refusal_of(welcome.error());
-    verdict.code = refusal.code;
-    verdict.text_bytes = static_cast<std::uint32_t>(refusal.text.size());
-    if (welcome && !options_.secret.empty()) {
-      verdict.proof = prove(options_.secret, ProofOf::server, greeting.nonce, introduction.nonce);
-    }
-    co_await send(*connection, verdict, refusal.text);
+    wire::RankIdentity peer;
+    const std::function<Result<void>()> admit = [&] { return enter(connection, peer); };
+    (void)co_await greeting::greet_client(connection->socket, wire::kProtocol, options_.secret,
+                                          asio::buffer(&peer, sizeof peer), admit);
   }
 
-  Result<void> check_secret(const wire::Greeting& greeting,
-                            const wire::Introduction& introduction) const {
-    if (options_.secret.empty()) {
-      if (introduction.has_secret == 0) return {};
-      return invalid(secret_differs(" is set for this rank and not for the server"));
-    }
-    if (introduction.has_secret == 0)
-      return invalid(secret_differs(" is set for the server and not for this rank"));
-    const auto expected =
-        prove(options_.secret, ProofOf::client, greeting.nonce, introduction.nonce);
-    if (equal(introduction.proof, expected)) return {};
-    return invalid(secret_differs(" of this rank differs from the server's"));
-  }
-
-  Result<void> enter(const ConnectionPtr& connection, const wire::Introduction& introduction) {
+  Result<void> enter(const ConnectionPtr& connection, const wire::RankIdentity& peer) {
     const std::lock_guard lock(mutex_);
-    HOCKET_TRY(ranks_.enter(introduction));
+    HOCKET_TRY(ranks_.enter(peer));
     strangers_.remove(connection);
-    connection->rank = introduction.rank;
+    connection->rank = peer.rank;
     return {};
-  }
-
-  /// Lets a rank that was refused read why: closing at once could discard that on its way.
-  static asio::awaitable<void> wait_for_end(Connection& connection) {
-    connection.socket.shutdown(tcp::socket::shutdown_send);
-    co_await discard(connection, std::numeric_limits<std::uint64_t>::max());
   }
 
   asio::awaitable<void> serve_request(const ConnectionPtr& connection) {
@@ -400,7 +355,7 @@ class ParameterServer::Service {
     std::array<wire::SumName, wire::kMostSums> names;
     for (std::size_t i = 0; i < *found; ++i) names[i] = {keys[i].collective, keys[i].offset_bytes};
     const std::size_t bytes = *found * sizeof names[0];
-    const wire::Reply head{wire::kDone, static_cast<std::uint32_t>(bytes)};
+    const wire::Reply head{greeting::kDone, static_cast<std::uint32_t>(bytes)};
     co_await send(*connection, head, {reinterpret_cast<const char*>(names.data()), bytes});
   }
 

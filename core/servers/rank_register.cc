@@ -20,29 +20,29 @@ RankRegister::RankRegister(const ServerIdentity& identity, std::size_t connectio
                "the server has ranks and is one of the servers");
 }
 
-Result<void> RankRegister::enter(const server_wire::Introduction& introduction) {
-  if (introduction.ranks != identity_.ranks) {
+Result<void> RankRegister::enter(const server_wire::RankIdentity& peer) {
+  if (peer.ranks != identity_.ranks) {
     return invalid(differ("for " + std::to_string(identity_.ranks) + " ranks",
-                          "is one of " + std::to_string(introduction.ranks)));
+                          "is one of " + std::to_string(peer.ranks)));
   }
-  if (introduction.servers != identity_.servers || introduction.server != identity_.server) {
+  if (peer.servers != identity_.servers || peer.server != identity_.server) {
     return invalid(differ("as number " + std::to_string(identity_.server) + " of " +
                               std::to_string(identity_.servers) + " servers",
-                          "takes it for number " + std::to_string(introduction.server) + " of " +
-                              std::to_string(introduction.servers)));
+                          "takes it for number " + std::to_string(peer.server) + " of " +
+                              std::to_string(peer.servers)));
   }
-  const std::string name = "rank " + std::to_string(introduction.rank);
-  if (introduction.rank < 0 || introduction.rank >= identity_.ranks) {
+  const std::string name = "rank " + std::to_string(peer.rank);
+  if (peer.rank < 0 || peer.rank >= identity_.ranks) {
     return invalid("there is no " + name + ": ranks are 0 to " +
                    std::to_string(identity_.ranks - 1));
   }
-  Rank& rank = ranks_[static_cast<std::size_t>(introduction.rank)];
+  Rank& rank = ranks_[static_cast<std::size_t>(peer.rank)];
   if (rank.state == State::left || rank.state == State::gone) {
     return failure(ErrorCode::unavailable,
                    name + (rank.state == State::left ? " has left" : " is gone") +
                        " and cannot come back; start the servers and the job again");
   }
-  if (rank.state == State::here && rank.session != introduction.session)
+  if (rank.state == State::here && rank.session != peer.session)
     return invalid(name + " is already connected; give every rank a number of its own");
   if (rank.connections >= connections_per_rank_) {
     return failure(ErrorCode::unavailable,
@@ -50,7 +50,7 @@ Result<void> RankRegister::enter(const server_wire::Introduction& introduction) 
                        " connections, which is the limit; push and pull in fewer threads");
   }
   rank.state = State::here;
-  rank.session = introduction.session;
+  rank.session = peer.session;
   ++rank.connections;
   return {};
 }

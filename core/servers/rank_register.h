@@ -27,7 +27,7 @@ class RankRegister {
 
   /// Counts a connection of the rank that introduces itself. The error says what differs between
   /// this server and the rank, or why the rank may not connect (again).
-  Result<void> enter(const server_wire::Introduction& introduction);
+  Result<void> enter(const server_wire::RankIdentity& peer);
 
   /// The rank says goodbye: its connections may end.
   void leave(int rank);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <limits>
 
+#include "core/greeting/client_side.h"
 #include "core/servers/tcp_options.h"
 
 namespace hocket {
@@ -145,47 +146,35 @@ Result<void> ServerConnection::connect(std::int64_t timeout_ns, bool& try_again)
 
 Result<void> ServerConnection::introduce(bool& try_again) {
   const std::int64_t limit_ns = options_.timeout_ns;
-  const auto own_proof = [&](ProofOf side, const Nonce& server, const Nonce& client) {
-    return options_.secret.empty() ? SecretProof{} : prove(options_.secret, side, server, client);
+  const auto outcome_of = [&](const error_code& error) -> Result<void> {
+    if (error) return failure(lost(error, limit_ns));
+    return {};
   };
-  wire::Greeting greeting;
-  if (const auto error = read(&greeting.opening, sizeof greeting.opening, limit_ns))
-    return failure(lost(error, limit_ns));
-  if (const auto understood = wire::check_opening(greeting.opening, options_.name); !understood) {
-    try_again = false;
-    return understood;
-  }
-  wire::Introduction own;
-  own.has_secret = options_.secret.empty() ? 0 : 1;
-  own.rank = options_.rank;
-  own.ranks = options_.ranks;
-  own.server = options_.server;
-  own.servers = options_.servers;
-  own.session = options_.session;
-  own.nonce = random_nonce();
-  wire::Verdict verdict;
-  auto error = read(&greeting.nonce, sizeof greeting.nonce, limit_ns);
-  own.proof = own_proof(ProofOf::client, greeting.nonce, own.nonce);
-  if (!error) error = write(&own, sizeof own, {});
-  if (!error) error = read(&verdict, sizeof verdict, limit_ns);
-  if (error) return failure(lost(error, limit_ns));
-  try_again = false;
-  HOCKET_TRY(read_refusal(verdict.code, verdict.text_bytes));
-  if (equal(verdict.proof, own_proof(ProofOf::server, greeting.nonce, own.nonce))) return {};
-  return invalid(options_.name + " does not know " + kRendezvousSecretVariable +
-                 " of this rank; see what listens there");
+  const greeting::Channel channel = {
+      .read = [&](void* into,
+                  std::size_t bytes) { return outcome_of(read(into, bytes, limit_ns)); },
+      .write = [&](const void* from,
+                   std::size_t bytes) { return outcome_of(write(from, bytes, {})); }};
+  const wire::RankIdentity identity{.rank = options_.rank,
+                                    .ranks = options_.ranks,
+                                    .server = options_.server,
+                                    .servers = options_.servers,
+                                    .session = options_.session};
+  return greeting::greet_server(channel, wire::kProtocol, options_.secret, options_.name,
+                                {reinterpret_cast<const char*>(&identity), sizeof identity},
+                                try_again);
 }
 
 Result<void> ServerConnection::read_refusal(std::uint32_t code, std::uint32_t text_bytes) {
-  if (code == wire::kDone && text_bytes == 0) return {};
-  if (!wire::is_refusal(code, text_bytes)) {
+  if (code == greeting::kDone && text_bytes == 0) return {};
+  if (!greeting::is_refusal({code, text_bytes})) {
     close();
     return failure(strange());
   }
   std::string text(text_bytes, '\0');
   if (const auto error = read(text.data(), text.size(), options_.timeout_ns))
     return failure(break_off(error, options_.timeout_ns));
-  return failure(wire::error_of(code, text).in(options_.name));
+  return failure(greeting::error_of({code, text_bytes}, text).in(options_.name));
 }
 
 Error ServerConnection::break_off(const error_code& error, std::int64_t timeout_ns) {
@@ -242,7 +231,7 @@ Result<std::vector<wire::SumName>> ServerConnection::end_await() {
   wire::Reply reply;
   auto error = read(&reply, sizeof reply, options_.timeout_ns);
   if (error) return failure(break_off(error, options_.timeout_ns));
-  if (reply.code != wire::kDone) HOCKET_TRY(read_refusal(reply.code, reply.more_bytes));
+  if (reply.code != greeting::kDone) HOCKET_TRY(read_refusal(reply.code, reply.more_bytes));
   std::vector<wire::SumName> names(reply.more_bytes / sizeof(wire::SumName));
   if (names.size() > wire::kMostSums || reply.more_bytes % sizeof(wire::SumName) != 0) {
     close();

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/greeting/rendezvous_secret.h"
 #include "core/protocol/host_port.h"
 #include "core/servers/server_connection.h"
 

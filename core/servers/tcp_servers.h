@@ -18,7 +18,7 @@ struct TcpServersOptions {
   int ranks = 1;
   /// The servers' addresses by number, "host:port" or "[address]:port", the same on every rank.
   std::vector<std::string> addresses = {};
-  /// The ranks' and servers' secret (core/host/rendezvous_secret.h); empty: none.
+  /// The ranks' and servers' secret (core/greeting/rendezvous_secret.h); empty: none.
   std::string secret = {};
   /// Limit for connecting to all servers, which may start later than ranks, and for a server's
   /// silence.

@@ -2,20 +2,7 @@
 
 #include <limits>
 
-#include "core/base/text.h"
-
 namespace hocket::server_wire {
-
-Result<void> check_opening(const Opening& opening, std::string_view peer) {
-  if (opening.magic != kMagic)
-    return failure(ErrorCode::unavailable, std::string(peer) + " speaks another protocol");
-  if (opening.version != kVersion) {
-    return invalid(std::string(peer) + " speaks version " + std::to_string(opening.version) +
-                   " of the parameter servers' protocol, this program version " +
-                   std::to_string(kVersion) + "; run the same hocket everywhere");
-  }
-  return {};
-}
 
 Result<void> check_request(const Request& request) {
   if (request.operation < kPush || request.operation > kUpdate || request.reserved != 0)
@@ -54,19 +41,6 @@ Result<PartUpdate> from_wire(const Update& update) {
                                     .epsilon = update.epsilon}};
   HOCKET_TRY(validate(read.step));
   return read;
-}
-
-Refusal refusal_of(const Error& error) {
-  return {1 + static_cast<std::uint32_t>(error.code), error.message.substr(0, kLongestText)};
-}
-
-bool is_refusal(std::uint32_t code, std::uint32_t text_bytes) {
-  return code > kDone && code <= 1 + static_cast<std::uint32_t>(ErrorCode::interrupted) &&
-         text_bytes <= kLongestText;
-}
-
-Error error_of(std::uint32_t code, std::string_view text) {
-  return {static_cast<ErrorCode>(code - 1), printable(text, kLongestText)};
 }
 
 }  // namespace hocket::server_wire

@@ -108,20 +108,21 @@ void serve_requests(Bytes bytes) {
   HOCKET_CHECK(sums.used_bytes() == 0, "memory is left when every rank is gone");
 }
 
-void introduce(const wire::Introduction& introduction) {
+void introduce(const wire::RankIdentity& rank) {
   RankRegister ranks({.ranks = kRanks, .server = 0, .servers = 1}, 1);
-  if (!ranks.enter(introduction)) return;
-  HOCKET_CHECK(introduction.rank >= 0 && introduction.rank < kRanks, "it let an unknown rank in");
-  HOCKET_CHECK(!ranks.enter(introduction), "a second connection is beyond the limit");
-  HOCKET_CHECK(ranks.end_connection(introduction.rank, false), "the rank is gone");
+  if (!ranks.enter(rank)) return;
+  HOCKET_CHECK(rank.rank >= 0 && rank.rank < kRanks, "it let an unknown rank in");
+  HOCKET_CHECK(!ranks.enter(rank), "a second connection is beyond the limit");
+  HOCKET_CHECK(ranks.end_connection(rank.rank, false), "the rank is gone");
 }
 
 void read_answers(Bytes bytes) {
-  wire::Verdict verdict;
-  if (!bytes.read(verdict) || !wire::is_refusal(verdict.code, verdict.text_bytes)) return;
-  const auto text = bytes.left.substr(0, verdict.text_bytes);
-  const Error error = wire::error_of(verdict.code, text);
-  HOCKET_CHECK(wire::refusal_of(error).code == verdict.code, "a code is not sent as it was read");
+  greeting::Verdict verdict;
+  if (!bytes.read(verdict) || !greeting::is_refusal(verdict.outcome)) return;
+  const auto text = bytes.left.substr(0, verdict.outcome.text_bytes);
+  const Error error = greeting::error_of(verdict.outcome, text);
+  HOCKET_CHECK(greeting::refusal_of(error).outcome.code == verdict.outcome.code,
+               "a code is not sent as it was read");
   HOCKET_CHECK(error.message.find('\n') == std::string::npos, "a message has one line");
 }
 
@@ -132,9 +133,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   read_answers(bytes);
   serve_requests(bytes);
   Bytes rest = bytes;
-  wire::Introduction introduction;
-  if (!rest.read(introduction) || !wire::check_opening(introduction.opening, "the rank")) return 0;
-  introduce(introduction);
+  greeting::Introduction introduction;
+  wire::RankIdentity rank;
+  if (!rest.read(introduction) || !rest.read(rank) ||
+      !greeting::check_opening(wire::kProtocol, introduction.opening, "the rank")) {
+    return 0;
+  }
+  introduce(rank);
   serve_requests(rest);
   return 0;
 }

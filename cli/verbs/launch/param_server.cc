@@ -8,7 +8,7 @@
 #include "cli/process/interrupt.h"
 #include "cli/verbs/verb.h"
 #include "client/link/environment.h"
-#include "core/host/rendezvous_secret.h"
+#include "core/greeting/rendezvous_secret.h"
 #include "core/protocol/host_port.h"
 #include "core/protocol/ip_address.h"
 #include "core/servers/parameter_server.h"

@@ -64,9 +64,9 @@ TEST(TcpStoreDescriptors, WhenThereAreSomeItAcceptsAgain) {
     late.connect({asio::ip::address_v4::loopback(), server->port()});
     while (server->failed_accepts() < 2) std::this_thread::yield();
   }
-  wire::Greeting greeting{};
-  asio::read(late, asio::buffer(&greeting, sizeof greeting));
-  EXPECT_EQ(wire::swapped(greeting.words)[0], wire::kMagic);
+  greeting::Greeting received;
+  asio::read(late, asio::buffer(&received, sizeof received));
+  EXPECT_EQ(received.opening.magic, wire::kProtocol.magic);
 }
 
 }  // namespace

@@ -27,32 +27,33 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kUnhurried{30'000};
 
-template <std::size_t N>
-std::string words(wire::Words<N> values) {
-  values = wire::swapped(values);
-  return {reinterpret_cast<const char*>(values.data()), sizeof values};
+template <class Message>
+std::string bytes_of(const Message& message) {
+  return {reinterpret_cast<const char*>(&message), sizeof message};
 }
 
 /// A whole conversation of a client without a secret, from its introduction on.
 std::string client_messages() {
-  const wire::Introduction stranger{};
-  std::string text(reinterpret_cast<const char*>(&stranger), sizeof stranger);
+  std::string text =
+      bytes_of(greeting::Introduction{.opening = greeting::opening_of(wire::kProtocol)});
   for (const char* const key : {"a", "bc", "def"}) {
     const auto size = static_cast<std::uint32_t>(std::string(key).size());
-    text += words<3>({wire::kSet, size, 2}) + key + "xy";
-    text += words<3>({wire::kGet, size, 0}) + key;
+    text += bytes_of(wire::Request{wire::kSet, size, 2}) + key + "xy";
+    text += bytes_of(wire::Request{wire::kGet, size, 0}) + key;
   }
   return text;
 }
 
-/// The server's side of one: greeting, verdict, and the answers to get, set and get.
+/// The server's messages until a client is let in.
+std::string welcome(const wire::Limits& limits) {
+  return bytes_of(greeting::Greeting{.opening = greeting::opening_of(wire::kProtocol)}) +
+         bytes_of(greeting::Verdict{}) + bytes_of(limits);
+}
+
+/// The server's side of one: its welcome, and the answers to get, set and get.
 std::string server_messages() {
-  const wire::Greeting greeting{wire::swapped<4>({wire::kMagic, wire::kOpen, 16, 64}), {}};
-  const wire::Verdict verdict{wire::swapped<1>({1}), {}};
-  std::string text(reinterpret_cast<const char*>(&greeting), sizeof greeting);
-  text.append(reinterpret_cast<const char*>(&verdict), sizeof verdict);
-  return text + words<2>({wire::kDone, 2}) + "xy" + words<1>({wire::kDone}) +
-         words<2>({wire::kNotInTime, 0});
+  return welcome({16, 64}) + bytes_of(wire::Reply{wire::kDone, 2}) + "xy" +
+         bytes_of(wire::Reply{wire::kDone, 0}) + bytes_of(wire::Reply{wire::kNotInTime, 0});
 }
 
 TEST(TcpStoreGarbage, TheServerServesItsRanks) {
@@ -124,12 +125,20 @@ TEST(TcpStoreGarbage, AClientGetsAnAnswerOrAnError) {
   }
 }
 
+TEST(TcpStoreGarbage, AClientSaysAtOnceThatAnOlderRankZeroIsNotOfItsVersion) {
+  // The greeting of version 2, in network order: no places, limits and a nonce follow.
+  const Impostor older("hok2" + std::string(44, '\0'));
+  const auto client = TcpStoreClient::connect("127.0.0.1", older.port(), kUnhurried);
+  ASSERT_FALSE(client);
+  EXPECT_EQ(client.error(),
+            (Error{ErrorCode::unavailable,
+                   "rank 0 does not speak the protocol of the ranks' rendezvous as this program "
+                   "does; see what listens there, and run the same hocket everywhere"}));
+}
+
 TEST(TcpStoreGarbage, AnImpostorCannotMakeAClientAllocateGigabytes) {
-  const wire::Greeting greeting{wire::swapped<4>({wire::kMagic, wire::kOpen, 16, 0xffffffff}), {}};
-  const wire::Verdict verdict{wire::swapped<1>({1}), {}};
-  std::string text(reinterpret_cast<const char*>(&greeting), sizeof greeting);
-  text.append(reinterpret_cast<const char*>(&verdict), sizeof verdict);
-  const Impostor server(text + words<2>({wire::kDone, wire::kLongestValue + 1}));
+  const Impostor server(welcome({16, 0xffffffff}) +
+                        bytes_of(wire::Reply{wire::kDone, wire::kLongestValue + 1}));
   const auto client = TcpStoreClient::connect("127.0.0.1", server.port(), kUnhurried).value();
   const auto value = client->get("key", milliseconds(0));
   ASSERT_FALSE(value);

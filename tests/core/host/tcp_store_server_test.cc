@@ -45,29 +45,26 @@ class RawClient {
     socket_.set_option(tcp::no_delay(true));
   }
 
-  /// Receives the greeting, or what came before the end.
-  wire::Greeting greeting() {
-    wire::Greeting result{};
+  /// Receives a message, or what came before the end.
+  template <class Message>
+  Message receive() {
+    Message result{};
     boost::system::error_code ignored;
     asio::read(socket_, asio::buffer(&result, sizeof result), ignored);
     return result;
   }
+  greeting::Greeting greeted() { return receive<greeting::Greeting>(); }
   void introduce() {
-    greeting();
-    const wire::Introduction stranger{};
+    (void)greeted();
+    const greeting::Introduction stranger{.opening = greeting::opening_of(wire::kProtocol)};
     send(&stranger, sizeof stranger);
-    wire::Verdict verdict;
-    boost::system::error_code ignored;
-    asio::read(socket_, asio::buffer(&verdict, sizeof verdict), ignored);
+    (void)receive<greeting::Verdict>();
   }
   void send(const void* bytes, std::size_t size) {
     boost::system::error_code ignored;
     asio::write(socket_, asio::buffer(bytes, size), ignored);
   }
-  void send_head(wire::Words<3> words) {
-    words = wire::swapped(words);
-    send(words.data(), sizeof words);
-  }
+  void send_head(const wire::Request& request) { send(&request, sizeof request); }
   /// Blocks until the server has closed the connection.
   void wait_for_end() {
     char bytes[256];
@@ -83,9 +80,9 @@ class RawClient {
 TEST(TcpStoreServer, AValueOrKeyThatIsTooLongEndsItsConnectionAlone) {
   const auto server = listen_with({.key_bytes = 10, .value_bytes = 100, .patience = kNever});
   const auto honest = connect_to(*server);
-  for (const wire::Words<3> head :
-       {wire::Words<3>{wire::kSet, 11, 1}, wire::Words<3>{wire::kSet, 0xffffffff, 1},
-        wire::Words<3>{wire::kGet, 11, 1}, wire::Words<3>{7, 1, 1}}) {
+  for (const wire::Request& head :
+       {wire::Request{wire::kSet, 11, 1}, wire::Request{wire::kSet, 0xffffffff, 1},
+        wire::Request{wire::kGet, 11, 1}, wire::Request{7, 1, 1}}) {
     RawClient client(*server);
     client.introduce();
     client.send_head(head);
@@ -160,7 +157,7 @@ TEST(TcpStoreServer, SilentConnectionsMakeRoomForOthers) {
   const auto honest = connect_to(*server);
   for (int i = 0; i < 50; ++i) silent.emplace_back(*server);
   silent.front().wait_for_end();
-  silent.back().greeting();
+  (void)silent.back().greeted();
   expect_serves(*honest);
 }
 
@@ -168,7 +165,8 @@ TEST(TcpStoreServer, WhenAllPlacesAreTakenOthersAreToldAndComeLater) {
   const auto server = listen_with({.connections = 2});
   auto first = connect_to(*server);
   const auto second = connect_to(*server);
-  EXPECT_EQ(wire::swapped(RawClient(*server).greeting().words)[1], wire::kCrowded);
+  EXPECT_EQ(RawClient(*server).greeted().outcome.code,
+            greeting::refusal_of({ErrorCode::unavailable, ""}).outcome.code);
   const auto refused = TcpStoreClient::connect("127.0.0.1", server->port(), milliseconds(1), "");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::timed_out);
@@ -179,13 +177,20 @@ TEST(TcpStoreServer, WhenAllPlacesAreTakenOthersAreToldAndComeLater) {
 TEST(TcpStoreServer, AConnectionThatDoesNotGoOnIsEnded) {
   const auto server = listen_with({.patience = milliseconds(1)});
   RawClient(*server).wait_for_end();
+  for (const std::size_t sent : {1U, 8U, 79U}) {
+    const auto patient = listen_with({.patience = milliseconds(50)});
+    RawClient client(*patient);
+    const greeting::Introduction half{.opening = greeting::opening_of(wire::kProtocol)};
+    client.send(&half, sent);
+    client.wait_for_end();
+  }
   for (const std::size_t sent : {1U, 11U, 12U, 13U}) {
     const auto patient = listen_with({.patience = milliseconds(50)});
     RawClient client(*patient);
     client.introduce();
-    const auto head = wire::swapped<3>({wire::kSet, 2, 8});
+    const wire::Request head{wire::kSet, 2, 8};
     char request[14] = {};
-    std::memcpy(request, head.data(), sizeof head);
+    std::memcpy(request, &head, sizeof head);
     client.send(request, sent);
     client.wait_for_end();
   }
@@ -205,10 +210,23 @@ TEST(TcpStoreServer, WithoutAProofNothingIsSetOrRead) {
   RawClient asks_first(*server);
   asks_first.send_head({wire::kGet, 7, 0});
   asks_first.send("private", 7);
-  const std::vector<char> filler(sizeof(wire::Introduction));
+  const std::vector<char> filler(sizeof(greeting::Introduction));
   asks_first.send(filler.data(), filler.size());
   asks_first.wait_for_end();
   expect_serves(*honest);
+}
+
+TEST(TcpStoreServer, TellsOtherVersionsWhyAndGoesOn) {
+  const auto server = listen_with({}, "between us");
+  RawClient other(*server);
+  (void)other.greeted();
+  const greeting::Introduction newer{.opening = {wire::kProtocol.magic, 77}};
+  other.send(&newer, sizeof newer);
+  const auto outcome = other.receive<greeting::Verdict>().outcome;
+  EXPECT_EQ(outcome.code, greeting::refusal_of({ErrorCode::invalid_argument, ""}).outcome.code);
+  EXPECT_GT(outcome.text_bytes, 0U);
+  other.wait_for_end();
+  expect_serves(*connect_to(*server, "between us"));
 }
 
 TEST(TcpStoreServer, AServerThatSendsTheProofBackIsNotBelieved) {
@@ -216,18 +234,17 @@ TEST(TcpStoreServer, AServerThatSendsTheProofBackIsNotBelieved) {
   tcp::acceptor acceptor(context, {asio::ip::address_v4::loopback(), 0});
   std::jthread impostor([&] {
     tcp::socket socket = acceptor.accept();
-    const wire::Greeting greeting{wire::swapped<4>({wire::kMagic, wire::kNeedsSecret, 100, 100}),
-                                  {}};
-    asio::write(socket, asio::buffer(&greeting, sizeof greeting));
-    wire::Introduction client;
+    const greeting::Greeting own{.opening = greeting::opening_of(wire::kProtocol)};
+    asio::write(socket, asio::buffer(&own, sizeof own));
+    greeting::Introduction client;
     asio::read(socket, asio::buffer(&client, sizeof client));
-    const wire::Verdict verdict{wire::swapped<1>({1}), client.proof};
+    const greeting::Verdict verdict{.proof = client.proof};
     asio::write(socket, asio::buffer(&verdict, sizeof verdict));
   });
   const auto client =
       TcpStoreClient::connect("127.0.0.1", acceptor.local_endpoint().port(), kLong, "between us");
   ASSERT_FALSE(client);
-  EXPECT_THAT(client.error().message, testing::HasSubstr("differs from rank 0's"));
+  EXPECT_THAT(client.error().message, testing::HasSubstr("rank 0 does not know"));
 }
 
 TEST(TcpStoreServer, AClientThatLeavesWhileItWaitsIsForgotten) {

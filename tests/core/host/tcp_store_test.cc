@@ -71,17 +71,14 @@ TEST(TcpStore, ADifferentSecretIsRefusedAtOnceAndNamesTheVariable) {
     const char *server, *client, *message;
   } cases[] = {
       {"one", "two",
-       "environment variable HOCKET_RENDEZVOUS_SECRET of this rank differs from rank 0's; set it "
-       "to "
-       "the same text on every rank, or on none"},
+       "rank 0: environment variable HOCKET_RENDEZVOUS_SECRET of this rank differs from rank 0's; "
+       "set it to the same text for every rank, or for none"},
       {"one", "",
-       "environment variable HOCKET_RENDEZVOUS_SECRET is set on rank 0 and not on this rank; set "
-       "it "
-       "to the same text on every rank, or on none"},
+       "rank 0: environment variable HOCKET_RENDEZVOUS_SECRET is set for rank 0 and not for this "
+       "rank; set it to the same text for every rank, or for none"},
       {"", "two",
-       "environment variable HOCKET_RENDEZVOUS_SECRET is set on this rank and not on rank 0; set "
-       "it "
-       "to the same text on every rank, or on none"},
+       "rank 0: environment variable HOCKET_RENDEZVOUS_SECRET is set for this rank and not for "
+       "rank 0; set it to the same text for every rank, or for none"},
   };
   for (const auto& each : cases) {
     const auto server = server_with(each.server);

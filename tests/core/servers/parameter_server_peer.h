@@ -20,6 +20,13 @@ std::string bytes_of(const Message& message) {
   return {reinterpret_cast<const char*>(&message), sizeof message};
 }
 
+/// Returns the introduction of a rank without a secret.
+inline std::string introduction_of(
+    const server_wire::RankIdentity& identity,
+    const greeting::Opening& opening = greeting::opening_of(server_wire::kProtocol)) {
+  return bytes_of(greeting::Introduction{.opening = opening}) + bytes_of(identity);
+}
+
 /// A connection to a server.
 class RawRank {
  public:
@@ -49,11 +56,11 @@ class RawRank {
     boost::asio::read(socket_, boost::asio::buffer(text), ignored);
     return text;
   }
-  /// Receives the greeting and says that it is `introduction`; returns the verdict.
-  server_wire::Verdict introduce(const server_wire::Introduction& introduction) {
-    (void)receive<server_wire::Greeting>();
-    send_message(introduction);
-    return receive<server_wire::Verdict>();
+  /// Receives the greeting and says without a secret that it is `identity`; returns the outcome.
+  greeting::Outcome introduce(const server_wire::RankIdentity& identity) {
+    (void)receive<greeting::Greeting>();
+    send(introduction_of(identity));
+    return receive<greeting::Verdict>().outcome;
   }
   /// Blocks until the server has ended the connection.
   void wait_for_end() {

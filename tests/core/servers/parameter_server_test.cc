@@ -31,7 +31,7 @@ ParameterServerOptions with_secret(const std::string& secret) {
 /// Rank 1 of 2, which a server without a secret lets in.
 struct RawRankOne : RawRank {
   explicit RawRankOne(const ParameterServer& server) : RawRank(server) {
-    EXPECT_EQ(introduce({.rank = 1, .ranks = 2, .server = 0, .servers = 1}).code, wire::kDone);
+    EXPECT_EQ(introduce({.rank = 1, .ranks = 2, .server = 0, .servers = 1}).code, greeting::kDone);
   }
 };
 
@@ -40,10 +40,10 @@ void expect_serves_both(ParameterServers& zero, RawRank& one, std::uint64_t coll
   ASSERT_TRUE(push_ones(zero, {.collective = collective}));
   one.send_message(wire::Request{.operation = wire::kPush, .collective = collective, .values = 10});
   one.send(std::string(40, '\0'));
-  ASSERT_EQ(one.receive<wire::Reply>().code, wire::kDone);
+  ASSERT_EQ(one.receive<wire::Reply>().code, greeting::kDone);
   ASSERT_EQ(summed(zero, {.collective = collective}).value(), std::vector<float>(10, 1));
   one.send_message(wire::Request{.operation = wire::kPull, .collective = collective, .values = 10});
-  ASSERT_EQ(one.receive<wire::Reply>().code, wire::kDone);
+  ASSERT_EQ(one.receive<wire::Reply>().code, greeting::kDone);
   ASSERT_EQ((one.receive<std::array<float, 10>>()[9]), 1.0F);
 }
 
@@ -175,9 +175,11 @@ TEST(ParameterServer, WithoutASecretRefusesRanksWithOne) {
 TEST(ParameterServer, TellsOtherVersionsWhy) {
   TcpWorld world({.ranks = 1}, with_secret(kSecret));
   RawRank other(world.server());
-  const auto verdict = other.introduce({.opening = {.version = 77}, .rank = 0, .ranks = 1});
-  EXPECT_EQ(verdict.code, wire::refusal_of({ErrorCode::invalid_argument, ""}).code);
-  EXPECT_THAT(other.receive_text(verdict.text_bytes), HasSubstr("the rank speaks version 77"));
+  (void)other.receive<greeting::Greeting>();
+  other.send(introduction_of({.rank = 0, .ranks = 1}, {wire::kProtocol.magic, 77}));
+  const auto outcome = other.receive<greeting::Verdict>().outcome;
+  EXPECT_EQ(outcome.code, greeting::refusal_of({ErrorCode::invalid_argument, ""}).outcome.code);
+  EXPECT_THAT(other.receive_text(outcome.text_bytes), HasSubstr("the rank speaks version 77"));
   other.wait_for_end();
   expect_serves(world);
 }
@@ -185,7 +187,7 @@ TEST(ParameterServer, TellsOtherVersionsWhy) {
 TEST(ParameterServer, StrangersHarmNobody) {
   TcpWorld world({.ranks = 2}, with_secret(kSecret));
   const auto zero = world.join(0), one = world.join(1);
-  const std::string honest = bytes_of(wire::Introduction{.rank = 1, .ranks = 2}) +
+  const std::string honest = introduction_of({.rank = 1, .ranks = 2}) +
                              bytes_of(wire::Request{.operation = wire::kGoodbye});
   for (std::uint64_t seed = 0; seed < rounds(200); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -230,7 +232,7 @@ TEST(ParameterServer, AHugeClaimTakesNoMemoryAndGetsAnAnswer) {
   RawRankOne one(world.server());
   one.send_message(wire::Request{.operation = wire::kPush, .values = std::uint64_t{1} << 60});
   const auto reply = one.receive<wire::Reply>();
-  EXPECT_EQ(reply.code, wire::refusal_of({ErrorCode::unavailable, ""}).code);
+  EXPECT_EQ(reply.code, greeting::refusal_of({ErrorCode::unavailable, ""}).outcome.code);
   EXPECT_THAT(one.receive_text(reply.more_bytes), HasSubstr("limit of sums is 1048576 bytes"));
   EXPECT_LT(world.server().used_bytes(), 1000U);
   one.send(std::string(1 << 20, 'x'));
@@ -247,7 +249,7 @@ TEST(ParameterServer, AStrangerHasLittleTimeAndARankAllTheTimeThatItWants) {
   RawRankOne one(world.server());
   const auto zero = world.join(0);
   RawRank silent(world.server()), slow(world.server()), refused(world.server());
-  slow.send(bytes_of(wire::Introduction{}).substr(0, 50));
+  slow.send(introduction_of({}).substr(0, 50));
   refused.introduce({.rank = 5, .ranks = 2, .servers = 1});
   for (auto* const stranger : {&silent, &slow, &refused}) stranger->wait_for_end();
   expect_serves_both(*zero, one, 0);
@@ -270,8 +272,8 @@ TEST(ParameterServer, RefusesConnectionsBeyondALimit) {
   TcpWorld world({.ranks = 2}, options);
   RawRankOne first(world.server()), second(world.server());
   RawRank third(world.server());
-  const auto verdict = third.introduce({.rank = 1, .ranks = 2, .servers = 1});
-  EXPECT_THAT(third.receive_text(verdict.text_bytes), HasSubstr("rank 1 has 2 connections"));
+  const auto outcome = third.introduce({.rank = 1, .ranks = 2, .servers = 1});
+  EXPECT_THAT(third.receive_text(outcome.text_bytes), HasSubstr("rank 1 has 2 connections"));
 }
 
 TEST(ParameterServer, SaysWhyItCannotListen) {

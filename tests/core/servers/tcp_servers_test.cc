@@ -102,7 +102,8 @@ TEST(TcpServers, ARankThatDoesNotReachEveryServerIsGone) {
 
 /// Returns a server's message that lets a rank without a secret in.
 std::string welcome() {
-  return bytes_of(wire::Greeting{}) + bytes_of(wire::Verdict{});
+  return bytes_of(greeting::Greeting{.opening = greeting::opening_of(wire::kProtocol)}) +
+         bytes_of(greeting::Verdict{});
 }
 
 /// Returns its answers that take a push, name a sum, or send one.
@@ -141,9 +142,7 @@ TEST(TcpServers, GetsAnAnswerOrAnErrorFromWhateverListensThere) {
 }
 
 TEST(TcpServers, SaysWhatIsWrongWithAServer) {
-  wire::Greeting other;
-  other.opening.version = 9;
-  const RawServer newer(bytes_of(other));
+  const RawServer newer(bytes_of(greeting::Greeting{.opening = {wire::kProtocol.magic, 9}}));
   auto error = connect_servers(only_rank(newer.address())).error();
   EXPECT_EQ(error.code, ErrorCode::invalid_argument);
   EXPECT_THAT(error.message, HasSubstr("(" + newer.address() + ") speaks version 9"));
@@ -151,7 +150,8 @@ TEST(TcpServers, SaysWhatIsWrongWithAServer) {
   const RawServer web("HTTP/1.1 400 Bad Request\r\n\r\n");
   error = connect_servers(only_rank(web.address())).error();
   EXPECT_EQ(error.code, ErrorCode::unavailable);
-  EXPECT_THAT(error.message, HasSubstr("(" + web.address() + ") speaks another protocol"));
+  EXPECT_THAT(error.message,
+              HasSubstr("(" + web.address() + ") does not speak the parameter servers' protocol"));
 
   const RawServer impostor(welcome());
   auto options = only_rank(impostor.address());
@@ -160,10 +160,11 @@ TEST(TcpServers, SaysWhatIsWrongWithAServer) {
   EXPECT_EQ(error.code, ErrorCode::invalid_argument);
   EXPECT_THAT(error.message, HasSubstr("does not know HOCKET_RENDEZVOUS_SECRET"));
 
-  const RawServer verbose(bytes_of(wire::Greeting{}) +
-                          bytes_of(wire::Verdict{.code = 1, .text_bytes = 0xffffffff}));
+  const RawServer verbose(
+      bytes_of(greeting::Greeting{.opening = greeting::opening_of(wire::kProtocol)}) +
+      bytes_of(greeting::Verdict{.outcome = {.code = 1, .text_bytes = 0xffffffff}}));
   error = connect_servers(only_rank(verbose.address())).error();
-  EXPECT_THAT(error.message, HasSubstr("answers what no parameter server of this version does"));
+  EXPECT_THAT(error.message, HasSubstr("answers what no server of this version does"));
 }
 
 TEST(TcpServers, NoticesADeadServerAtOnceAndASilentOneInTime) {

@@ -1,12 +1,9 @@
-#include "core/host/rendezvous_secret.h"
+#include "core/greeting/rendezvous_secret.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/rand.h>
-
-#include <algorithm>
-#include <vector>
 
 #include "core/base/check.h"
 
@@ -28,16 +25,21 @@ std::string random_rendezvous_secret() {
   return text;
 }
 
-SecretProof prove(std::string_view secret, ProofOf side, const Nonce& server, const Nonce& client) {
-  const std::string_view label =
-      side == ProofOf::server ? "hocket rendezvous server" : "hocket rendezvous client";
-  std::vector<std::uint8_t> message(label.begin(), label.end());
-  message.insert(message.end(), server.begin(), server.end());
-  message.insert(message.end(), client.begin(), client.end());
-  SecretProof proof;
+SecretProof prove(std::string_view secret, ProofOf side, const greeting::Greeting& server,
+                  const greeting::Introduction& client, std::string_view details) {
+  SecretProof proof = {};
+  if (secret.empty()) return proof;
+  // Only the details have no fixed length, and they come last: no two conversations give one text.
+  std::string said = side == ProofOf::server ? "hocket greeting server" : "hocket greeting client";
+  said += greeting::message_bytes(server);
+  greeting::Introduction without_proof = client;
+  without_proof.proof = {};
+  said += greeting::message_bytes(without_proof);
+  said += details;
   unsigned length = 0;
   const bool made = HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
-                         message.data(), message.size(), proof.data(), &length) != nullptr;
+                         reinterpret_cast<const unsigned char*>(said.data()), said.size(),
+                         proof.data(), &length) != nullptr;
   HOCKET_CHECK(made && length == proof.size(), "HMAC-SHA256 is available");
   return proof;
 }
