@@ -13,6 +13,7 @@
 #include "core/base/check.h"
 #include "core/base/text.h"
 #include "profiler/formats/lane_tracks.h"
+#include "profiler/metrics/exposed_time.h"
 #include "profiler/metrics/iteration_windows.h"
 #include "tuner/explain/svg.h"
 #include "tuner/trial/objective_unit.h"
@@ -178,7 +179,8 @@ class TimelineDrawing {
 
   void draw_header(Svg& svg, const PlacedStep& step) const {
     const StepWindow window{0, {step.step->begin_ns, step.step->end_ns}};
-    const auto measured = measure_windows({&window, 1}, activity_of(step.step->trace->records));
+    const auto measured =
+        measure_windows({&window, 1}, busy_intervals_of(step.step->trace->records));
     const std::string title = step.step->title.empty() ? "" : step.step->title + ": ";
     svg.text({kRowsLeft, step.top + 15},
              title + ns_text(step.length_ns()) + " an iteration, " +

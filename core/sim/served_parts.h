@@ -14,8 +14,8 @@
 
 #include "core/collective/served_paths.h"
 #include "core/plan/plan.h"
-#include "core/sim/fair_links.h"
 #include "core/sim/rank_groups.h"
+#include "core/sim/server_flows.h"
 #include "core/step/step_description.h"
 
 namespace hocket {
@@ -84,7 +84,7 @@ class ServedParts {
   std::vector<Part> parts_;
   std::vector<std::uint64_t> free_parts_;
   const ServedPaths paths_;
-  FairLinks links_;
+  ServerFlows links_;
 };
 
 }  // namespace hocket

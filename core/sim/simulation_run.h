@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/collective/shared_bandwidth.h"
+#include "core/collective/shared_link.h"
 #include "core/plan/captured_step.h"
 #include "core/sim/event_queue.h"
 #include "core/sim/part_cost.h"

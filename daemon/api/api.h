@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "core/base/clock.h"
-#include "daemon/api/browser.h"
 #include "daemon/api/changes.h"
+#include "daemon/api/computed_results.h"
 #include "daemon/api/meeting_board.h"
 #include "daemon/api/refusals.h"
 #include "daemon/api/routes.h"

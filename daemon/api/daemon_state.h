@@ -17,7 +17,7 @@
 #include "daemon/live/config_board.h"
 #include "daemon/live/job_registry.h"
 #include "daemon/live/live_tuning.h"
-#include "daemon/live/state_limits.h"
+#include "daemon/live/memory_limits.h"
 #include "daemon/traces/served_traces.h"
 #include "store/open.h"
 #include "store/store.h"
@@ -32,7 +32,7 @@ struct DaemonStateOptions {
   std::function<std::string()> metrics = [] { return std::string(); };
   Log log = {};
   WallClock now_unix_ns = system_unix_ns;
-  StateLimits limits = {};
+  MemoryLimits limits = {};
   SearchMethod method = SearchMethod::model;  ///< of new searches by live tuning
   /// The store of live tuning if it is another one, for tests.
   Store* tuning_store = nullptr;

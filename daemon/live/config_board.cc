@@ -27,7 +27,7 @@ Event event_of(const ConfigMessage& message) {
           std::make_shared<const ScheduleConfig>(message.config)};
 }
 
-ConfigBoard::ConfigBoard(Store& store, Feed& feed, StateLimits limits)
+ConfigBoard::ConfigBoard(Store& store, Feed& feed, MemoryLimits limits)
     : store_(store), feed_(feed), limits_(limits) {}
 
 ConfigBoard::EntryPtr ConfigBoard::cached(std::string_view key) const {

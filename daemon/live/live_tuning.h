@@ -56,7 +56,7 @@ class LiveTuning {
   static Result<void> check(const JobDescription& job);
 
   /// The job became reachable or unreachable. These and the next two return unavailable when too
-  /// much waits to be processed (StateLimits).
+  /// much waits to be processed (MemoryLimits).
   Result<void> job_arrived(const std::string& id);
   void job_left(const std::string& id);
   /// Call with each report that the registry has accepted.

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <limits>
 
-#include "profiler/metrics/iteration_windows.h"
+#include "profiler/metrics/exposed_time.h"
 
 namespace hocket {
 
 std::vector<ExposedSlice> exposed_slices(const RankTrace& trace) {
-  const std::vector<Interval> compute = activity_of(trace.records).compute;
+  const std::vector<Interval> compute = busy_intervals_of(trace.records).compute;
   std::vector<ExposedSlice> slices;
   std::size_t next = 0;  // the first computation that may end after `begin_ns`
   std::int64_t covered_ns = std::numeric_limits<std::int64_t>::min();

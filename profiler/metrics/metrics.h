@@ -17,22 +17,9 @@
 #include "core/step/collective_kind.h"
 #include "core/trace/rank_trace.h"
 #include "profiler/clocks/clock_fit.h"
+#include "profiler/metrics/exposed_time.h"
 
 namespace hocket {
-
-/// One iteration of one rank.
-struct IterationMetrics {
-  std::int64_t step = 0, begin_ns = 0;
-  std::int64_t wall_ns = 0;           ///< |W|
-  std::int64_t compute_ns = 0;        ///< |C|
-  std::int64_t communication_ns = 0;  ///< |M|
-  std::int64_t copy_ns = 0;           ///< |P|
-  /// Partition of W: C, M∖C, P∖(C∪M) and the rest, which sum to |W|.
-  std::int64_t exposed_ns = 0, other_ns = 0, idle_ns = 0;
-
-  std::int64_t overlap_ns() const { return communication_ns - exposed_ns; }
-  bool operator==(const IterationMetrics&) const = default;
-};
 
 /// Idle times of a stream by their cause. Gaps before work without a submission time are unknown.
 struct GapTimes {

@@ -35,7 +35,7 @@ class Assembled : public AssembledInputs, public DaemonState {
  public:
   /// `tuning_store`: another view of the store, for live tuning alone.
   Assembled(Store& own_store, SetClock& own_clock, Tokens own_tokens = {},
-            Store* tuning_store = nullptr, StateLimits limits = {},
+            Store* tuning_store = nullptr, MemoryLimits limits = {},
             SearchRunner* searches = nullptr, ServedTracesOptions served_traces = {})
       : AssembledInputs{own_store, own_clock},
         DaemonState(

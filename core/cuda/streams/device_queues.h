@@ -24,7 +24,7 @@
 #include "core/cuda/driver/device_driver.h"
 #include "core/cuda/driver/device_event_pool.h"
 #include "core/cuda/streams/device_timeline.h"
-#include "core/cuda/streams/ring.h"
+#include "core/cuda/streams/ring_queue.h"
 #include "core/cuda/streams/stream_mapping.h"
 #include "core/cuda/streams/stream_queues.h"
 #include "core/scheduler/executor.h"

@@ -84,7 +84,7 @@ TEST_F(LiveTuningTest, AStudyThatIsRemovedWhileItRunsIsBegunAgain) {
 TEST_F(LiveTuningTest, WhileTheStoreIsLockedLittleIsKeptAndNothingRecordedIsLost) {
   FaultyStore locked(*store_, 0);
   daemon_ = std::make_unique<Assembled>(*store_, clock_, Tokens(), &locked,
-                                        StateLimits{.waiting_outcomes = 10});
+                                        MemoryLimits{.waiting_outcomes = 10});
   add_job("a", 0);
   const auto version = push(1 << 20);
   daemon_->settle();
@@ -112,7 +112,7 @@ TEST_F(LiveTuningTest, WhileTheStoreIsLockedLittleIsKeptAndNothingRecordedIsLost
 
 TEST_F(LiveTuningTest, IdleKeysAreEvictedUnlessTheyAreWatched) {
   daemon_ =
-      std::make_unique<Assembled>(*store_, clock_, Tokens(), nullptr, StateLimits{.idle_keys = 2});
+      std::make_unique<Assembled>(*store_, clock_, Tokens(), nullptr, MemoryLimits{.idle_keys = 2});
   std::vector<std::string> keys;
   for (int world_size = 2; world_size < 8; ++world_size) {
     const auto topology = sample_topology(world_size);

@@ -1,4 +1,4 @@
-#include "daemon/api/browser.h"
+#include "daemon/api/computed_results.h"
 
 #include <gtest/gtest.h>
 
