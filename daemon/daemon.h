@@ -22,9 +22,9 @@ namespace hocket {
 
 struct DaemonOptions {
   ServerOptions server = {};
-  Tokens tokens = {};
+  AccessTokens tokens = {};
   /// Makes the tokens once the port is known, if set; then `tokens` is not used.
-  std::function<Result<Tokens>(std::uint16_t port)> make_tokens = {};
+  std::function<Result<AccessTokens>(std::uint16_t port)> make_tokens = {};
   Log log = {};
   /// False: shows the store and changes nothing in it; no job is served.
   bool is_daemon = true;

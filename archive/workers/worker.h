@@ -68,6 +68,7 @@ MakeRunner command_runners(const Clock& clock, const CancelToken& cancel,
 /// back the trial; the store's, after kStorePatienceNs.
 Result<WorkerEnd> run_worker(TrialSource& source, const WorkerOptions& options,
                              const MakeRunner& make_runner, WorkerObserver& observer,
-                             const Clock& clock, const CancelToken& cancel, const Wait& wait);
+                             const Clock& clock, const CancelToken& cancel,
+                             const InterruptibleWait& wait);
 
 }  // namespace hocket

@@ -86,8 +86,8 @@ bool is_wrong(OwnState state) {
          state == OwnState::unusable;
 }
 
-OwnFile judged(OwnKind kind, std::string path, const PathStatus& status, uid_t user,
-               bool is_shared) {
+OwnFile judged_file(OwnKind kind, std::string path, const PathStatus& status, uid_t user,
+                    bool is_shared) {
   const KindRule& rule = rule_of(kind);
   OwnFile file{kind, std::move(path), status.bytes};
   const auto is = [&](OwnState state, std::string advice) {

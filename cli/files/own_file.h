@@ -66,8 +66,8 @@ inline constexpr std::int64_t kLeftOverAfterNs = 24LL * 3600 * 1'000'000'000;
 
 /// Returns `path` with its state by type, owner and permissions. `user` is who runs hocket. A store
 /// that several users share may belong to another one, and so may its traces: `is_shared`.
-OwnFile judged(OwnKind kind, std::string path, const PathStatus& status, uid_t user,
-               bool is_shared);
+OwnFile judged_file(OwnKind kind, std::string path, const PathStatus& status, uid_t user,
+                    bool is_shared);
 
 /// Returns an unfinished file or folder, last changed at `changed_at_ns`: left over once it is old,
 /// in use before.

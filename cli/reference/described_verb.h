@@ -49,6 +49,6 @@ struct DescribedVerb {
 
 /// Describes what `app` and its verbs declare, in the order of declaration. `takes_command` says
 /// whether the verb of a name may run a command behind "--".
-DescribedVerb describe(const CLI::App& app, bool (*takes_command)(std::string_view verb));
+DescribedVerb describe_verb(const CLI::App& app, bool (*takes_command)(std::string_view verb));
 
 }  // namespace hocket

@@ -17,7 +17,7 @@ namespace hocket {
 /// A study with the data needed to show it.
 struct StudyView {
   std::string name;
-  Unit unit = Unit::nanoseconds;
+  ObjectiveUnit unit = ObjectiveUnit::nanoseconds;
   std::string objective = {};   ///< the first objective
   std::string label = "value";  ///< what tables call it, where it has a name
   Direction direction = Direction::minimise;

@@ -131,7 +131,7 @@ std::string fitting_name(std::string_view name, double width) {
 }
 
 std::string ns_text(std::int64_t ns) {
-  return value_text(static_cast<double>(ns), Unit::nanoseconds);
+  return value_text(static_cast<double>(ns), ObjectiveUnit::nanoseconds);
 }
 
 /// An iteration with its place in the drawing.

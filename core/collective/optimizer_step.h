@@ -41,7 +41,7 @@ Result<void> validate(const OptimizerStep& step);
 /// Replaces sums of gradients by the step. The moments have as many values as `values`, as far as
 /// state_values() counts them, and are 0 before the first update. Computed in float32, so that the
 /// bits do not depend on how the parameters are divided.
-void apply(const OptimizerStep& step, std::span<float> values, std::span<float> first_moment,
-           std::span<float> second_moment);
+void apply_optimizer_step(const OptimizerStep& step, std::span<float> values,
+                          std::span<float> first_moment, std::span<float> second_moment);
 
 }  // namespace hocket

@@ -109,7 +109,7 @@ class TapeReader;
 
 /// Returns a line for people, without the time: kind, number, name, part. Requires that `tape` has
 /// just read the record; it provides the names, which may hold any bytes.
-std::string describe(const TapeRecord& record, const TapeReader& tape);
+std::string describe_record(const TapeRecord& record, const TapeReader& tape);
 
 /// Maximum name length; the writer truncates longer names.
 inline constexpr std::size_t kMaxTapeNameBytes = 4096;

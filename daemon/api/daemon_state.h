@@ -26,7 +26,7 @@
 namespace hocket {
 
 struct DaemonStateOptions {
-  Tokens tokens = {};
+  AccessTokens tokens = {};
   std::string description = {};  ///< the text of docs/openapi.json
   /// Returns the body of /metrics.
   std::function<std::string()> metrics = [] { return std::string(); };
@@ -48,7 +48,7 @@ struct DaemonState {
   DaemonState(Store& store, const Clock& clock, DaemonStateOptions options = {});
 
   const bool is_daemon;
-  Tokens tokens;  ///< replaced before the first request, if at all
+  AccessTokens tokens;  ///< replaced before the first request, if at all
   const InternalErrors errors;
   Feed feed;
   ConfigBoard board;
@@ -58,8 +58,8 @@ struct DaemonState {
   StudyService studies;
   MeetingBoard meetings;
   ServedTraces traces;
-  Browser browser;
-  Changes changes;
+  ComputedResults computed;
+  ChangePublisher changes;
   Api api;
 };
 

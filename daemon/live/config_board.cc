@@ -22,7 +22,7 @@ bool is_ordered(const PromotionRow& version) {
 
 }  // namespace
 
-Event event_of(const ConfigMessage& message) {
+FeedEvent event_of(const ConfigMessage& message) {
   return {message.version, std::string(type_of(message)), to_json(DaemonMessage(message)).dump(),
           std::make_shared<const ScheduleConfig>(message.config)};
 }

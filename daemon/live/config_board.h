@@ -29,7 +29,7 @@ struct BoardEntry {
   std::string etag;  ///< "\"12\""
   /// Body of the response to GET /v1/configs/{key}.
   std::shared_ptr<const std::string> body;
-  Event event;  ///< event that announces this version
+  FeedEvent event;  ///< event that announces this version
 };
 
 class ConfigBoard {
@@ -87,6 +87,6 @@ class ConfigBoard {
 };
 
 /// Returns the event that tells a job of a version.
-Event event_of(const ConfigMessage& message);
+FeedEvent event_of(const ConfigMessage& message);
 
 }  // namespace hocket

@@ -10,14 +10,14 @@
 
 namespace hocket {
 
-enum class Fit {
+enum class JobFitKind {
   now,       ///< it can change to it while it runs
   at_start,  ///< only a job of its kind that starts can take it
   never,
 };
 
 struct JobFit {
-  Fit fit = Fit::now;
+  JobFitKind fit = JobFitKind::now;
   std::string reason = {};  ///< why not now; one line
 
   bool operator==(const JobFit&) const = default;

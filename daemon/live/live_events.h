@@ -36,7 +36,7 @@ using LiveEvent = std::variant<Tick, JobChanged, KeyChanged, JobReport>;
 /// Adds a later report of the same job to `report`. Times before the later outcomes are dropped,
 /// because they were measured under another configuration, and so are the oldest ones above
 /// `most_iterations`.
-void join(JobReport& report, JobReport later, std::size_t most_iterations);
+void append_report(JobReport& report, JobReport later, std::size_t most_iterations);
 
 class LiveEvents {
  public:

@@ -41,8 +41,9 @@ std::vector<CollectiveMetrics> collectives_of(std::span<const RankTrace> traces,
 Transfers transfers_of(const std::vector<CollectiveMetrics>& collectives, std::int64_t rank) {
   Transfers transfers;
   for (const CollectiveMetrics& collective : collectives) {
-    const bool takes_part = std::ranges::any_of(
-        collective.arrivals, [&](const Arrival& arrival) { return arrival.rank == rank; });
+    const bool takes_part =
+        std::ranges::any_of(collective.arrivals,
+                            [&](const CollectiveArrival& arrival) { return arrival.rank == rank; });
     if (takes_part && collective.transfer_ns > 0)
       transfers[{collective.group, collective.sequence}] = collective.transfer_ns;
   }

@@ -73,13 +73,13 @@ struct RankMetrics {
 RankMetrics measure_rank(const RankTrace& trace, std::int64_t first_step = 0);
 
 /// When a rank took part in a collective, on rank 0's clock.
-struct Arrival {
+struct CollectiveArrival {
   std::int64_t rank = 0;
   double late_ns = 0;  ///< begin after the first rank's begin
   double wait_ns = 0;  ///< from its begin to the last rank's begin
   double end_ns = 0;   ///< end after the last rank's begin; negative where clocks are not exact
 
-  bool operator==(const Arrival&) const = default;
+  bool operator==(const CollectiveArrival&) const = default;
 };
 
 /// One part of a collective over all ranks of its group. Times are on rank 0's clock; step, bytes,
@@ -88,8 +88,8 @@ struct CollectiveMetrics {
   std::int64_t sequence = 0, step = kNoStep, bytes = 0;
   CollectiveKind kind = CollectiveKind::all_reduce;
   std::string name;
-  std::string group;              ///< name of its group; empty: all ranks
-  std::vector<Arrival> arrivals;  ///< by rank
+  std::string group;                        ///< name of its group; empty: all ranks
+  std::vector<CollectiveArrival> arrivals;  ///< by rank
   /// Bound on the error of a difference between two of its ranks, from their clocks: the sum of the
   /// two largest residuals. A smaller difference is none.
   double clock_error_ns = 0;

@@ -81,7 +81,7 @@ class Optimizer final : public Search {
   const Space space_;
   const std::uint64_t seed_;
   const std::optional<Donor> donor_;  ///< adapted to space_
-  const Candidates candidates_;
+  const CandidatePoints candidates_;
   Feasibility feasibility_;
   const bool step_is_described_;
   const Direction direction_;  ///< of what the values are costs of

@@ -45,7 +45,7 @@ class FrontConfirmation {
   int most_rounds() const;
   const Runs& runs_of(const Params& params) const;
   MeasuredParams measured(const Trial& in_search) const;
-  Verdict verdict(const Params& params, std::size_t objective) const;
+  PromotionVerdict verdict(const Params& params, std::size_t objective) const;
   bool is_confirmed(const Params& params) const;
   /// Returns whether the point runs in the next round.
   bool is_open(const Params& params) const;

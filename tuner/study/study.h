@@ -107,9 +107,9 @@ struct StudyResult {
   /// first one.
   MeasuredParams best;
   bool promoted = false;
-  double gain = 0;    ///< share of the default's value that the winner saves (Verdict)
-  double needed = 0;  ///< the gain that has to be exceeded (Verdict)
-  /// Where the gain lies (Verdict); nothing when fewer than two pairs were compared.
+  double gain = 0;    ///< share of the default's value that the winner saves (PromotionVerdict)
+  double needed = 0;  ///< the gain that has to be exceeded (PromotionVerdict)
+  /// Where the gain lies (PromotionVerdict); nothing when fewer than two pairs were compared.
   std::optional<GainInterval> interval = {};
   std::string reason;  ///< why promoted or not, one line
   /// Why the search ended before its trials were used up; empty if it did not.

@@ -61,7 +61,7 @@ struct SessionOptions {
 /// not above 0 ends the simulation (tuner/search/optimizer.h). Only a peak of memory, and what is
 /// maximised, is not a time at all. Several objectives are weighed anew for each trial, which
 /// leaves no time to simulate.
-bool simulates(const StudyDefinition& definition);
+bool uses_simulator(const StudyDefinition& definition);
 
 /// Returns what the search of a study starts from, with the donor that the definition holds.
 SessionOptions session_options(const StudyDefinition& definition);

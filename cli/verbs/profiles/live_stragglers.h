@@ -16,6 +16,6 @@ struct LiveStragglersOptions {
   bool json = false;
 };
 
-Result<int> show_live_stragglers(const LiveStragglersOptions& options, Context& context);
+Result<int> show_live_stragglers(const LiveStragglersOptions& options, VerbContext& context);
 
 }  // namespace hocket

@@ -36,7 +36,7 @@ struct StepGraphParts {
   DeviceDriver& driver;
   DeviceGroups& groups;
   DeviceMemory& memory;
-  Lanes lanes;
+  LaneCounts lanes;
 };
 
 class StepGraph {

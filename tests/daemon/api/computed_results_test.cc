@@ -8,41 +8,41 @@
 namespace hocket {
 namespace {
 
-TEST(Browser, KeepsWhatItHasLoaded) {
+TEST(ComputedResults, KeepsWhatItHasLoaded) {
   ProfiledJob job;
   const auto name = job.add().name;
   const ServedTraces traces;
-  Browser browser(*job.store, traces);
-  const auto first = must(browser.timeline(name));
-  EXPECT_EQ(must(browser.timeline(name)), first);
+  ComputedResults computed(*job.store, traces);
+  const auto first = must(computed.timeline(name));
+  EXPECT_EQ(must(computed.timeline(name)), first);
   EXPECT_EQ(first->profile, name);
-  EXPECT_EQ(must(browser.measured_job(name)), must(browser.measured_job(name)));
+  EXPECT_EQ(must(computed.measured_job(name)), must(computed.measured_job(name)));
 }
 
-TEST(Browser, AnotherProfileOfTheSameNameIsLoadedAnew) {
+TEST(ComputedResults, AnotherProfileOfTheSameNameIsLoadedAnew) {
   ProfiledJob job;
   const auto row = job.add();
   const ServedTraces traces;
-  Browser browser(*job.store, traces);
-  const auto first = must(browser.timeline(row.name));
+  ComputedResults computed(*job.store, traces);
+  const auto first = must(computed.timeline(row.name));
   ASSERT_TRUE(job.store->remove_profile(row.id));
-  EXPECT_EQ(code_of(browser.timeline(row.name)), ErrorCode::not_found);
+  EXPECT_EQ(code_of(computed.timeline(row.name)), ErrorCode::not_found);
   const auto again = job.add();
-  EXPECT_NE(must(browser.timeline(again.name)), first);
+  EXPECT_NE(must(computed.timeline(again.name)), first);
 }
 
-TEST(Browser, AStudyIsExplainedAnewAfterItHasChanged) {
+TEST(ComputedResults, AStudyIsExplainedAnewAfterItHasChanged) {
   std::int64_t now_ns = 1;
   const auto store = open_store_in_memory([&] { return ++now_ns; });
   const ServedTraces traces;
-  Browser browser(*store, traces);
-  EXPECT_EQ(code_of(browser.explanation("parabola")), ErrorCode::not_found);
+  ComputedResults computed(*store, traces);
+  EXPECT_EQ(code_of(computed.explanation("parabola")), ErrorCode::not_found);
   keep_study(*store, parabola());
-  const auto first = must(browser.explanation("parabola"));
+  const auto first = must(computed.explanation("parabola"));
   EXPECT_EQ(first->title, "study parabola");
-  EXPECT_EQ(must(browser.explanation("1")), first);
+  EXPECT_EQ(must(computed.explanation("1")), first);
   ASSERT_TRUE(store->update_study(1, {.state = StudyState::finished}));
-  EXPECT_NE(must(browser.explanation("parabola")), first);
+  EXPECT_NE(must(computed.explanation("parabola")), first);
 }
 
 }  // namespace

@@ -44,11 +44,12 @@ TEST(LiveEvents, ReportsOfAJobAreJoinedAndOthersKeepTheirOrder) {
 
 TEST(LiveEvents, TimesBeforeAnOutcomeAreNotThoseOfItsConfiguration) {
   JobReport report{.job = "a", .iteration_ns = {1, 2}, .outcomes = {{.trial = 1}}};
-  join(report, {.job = "a", .iteration_ns = {3}, .outcomes = {{.trial = 2}}, .ended = true}, 10);
+  append_report(report,
+                {.job = "a", .iteration_ns = {3}, .outcomes = {{.trial = 2}}, .ended = true}, 10);
   EXPECT_THAT(report.iteration_ns, ElementsAre(3));
   ASSERT_EQ(report.outcomes.size(), 2u);
   EXPECT_EQ(report.outcomes[1].trial, 2);
-  join(report, {.job = "a", .iteration_ns = {4, 5, 6}}, 3);
+  append_report(report, {.job = "a", .iteration_ns = {4, 5, 6}}, 3);
   EXPECT_THAT(report.iteration_ns, ElementsAre(4, 5, 6));
   EXPECT_TRUE(report.ended);
 }
