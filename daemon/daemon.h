@@ -30,9 +30,9 @@ struct DaemonOptions {
   bool is_daemon = true;
   /// The part of the store that the daemon keeps. It removes the rest at its start and every hour.
   RetentionPolicy retention = {};
-  /// Which traces this daemon serves to other hosts; none by default.
+  /// Traces that this daemon serves to other hosts; none by default.
   ServedTracesOptions traces = {};
-  /// Where the store is, as open_store() was given it; for the traces of removed profiles.
+  /// Path or URI of the store, as given to open_store(); locates the traces of removed profiles.
   std::string store_path = {};
   WallClock now_unix_ns = system_unix_ns;
 };

@@ -15,7 +15,7 @@ namespace hocket {
 /// The versions of one topology and workload.
 struct PromotedVersions {
   PromotionRow promotion;           ///< the current version; where none is released, the newest
-  std::vector<PromotionRow> newer;  ///< those after it, which no job gets
+  std::vector<PromotionRow> newer;  ///< later versions, which no job gets
   WorkloadRow workload;
   std::string topology_fingerprint;
   Topology topology;

@@ -48,8 +48,8 @@ class WorkerObserver {
 };
 
 struct WorkerEnd {
-  std::int64_t trials = 0;  ///< that it ran and stored
-  std::string reason;       ///< why it left, one line
+  std::int64_t trials = 0;  ///< number of trials that the worker ran and stored
+  std::string reason;       ///< why the worker left, one line
 };
 
 /// Makes the runner for a study whose objective is resolved as far as its trials have shown. Of the

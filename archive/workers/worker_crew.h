@@ -67,8 +67,8 @@ class WorkerCrew final : public TrialCrew {
   const OnLook on_look_;
   const Patience patience_;
   std::map<std::int64_t, std::int64_t> running_;  ///< numbers of trials by their ids
-  std::optional<std::int64_t> last_number_;       ///< of the study's trials, in the store
-  std::size_t places_ = 0;                        ///< what the study knows to be free
+  std::optional<std::int64_t> last_number_;  ///< highest number of the study's trials in the store
+  std::size_t places_ = 0;                   ///< free places that the study knows of
 };
 
 }  // namespace hocket

@@ -24,7 +24,7 @@ struct KindRule {
   bool may_be_shared = false;  ///< other users may own it where they share it
 };
 
-/// By OwnKind.
+/// Rules for the files of each kind, by OwnKind.
 constexpr std::array kRules = {
     KindRule{"store", S_IFREG, kWriteByAll, "the first study or profile makes it", false, true},
     KindRule{"traces", S_IFDIR, kWriteByAll, "a job that is profiled makes it", false, true},

@@ -27,8 +27,8 @@ struct DescribedOption {
   std::vector<std::string> names;  ///< short ones first: "-o", "--output"
   std::string description;
   ValueKind kind = ValueKind::text;
-  std::string value_name;          ///< what help calls the value, "FILE"; empty for a flag
-  std::vector<std::string> words;  ///< the values, or with settings their beginnings, "KNOB="
+  std::string value_name;          ///< name of the value in help, "FILE"; empty for a flag
+  std::vector<std::string> words;  ///< possible values; of settings their beginnings, "KNOB="
   std::string range;               ///< such as "INT in [1 - 5]"; empty for any
   std::string default_text;
   bool is_required = false;

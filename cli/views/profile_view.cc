@@ -131,7 +131,7 @@ TextCells headings(const std::map<std::int64_t, ByName>& ranks) {
 /// Points to the verb that says more where a rank's computation takes longer than the others'.
 void print_slow_rank(std::ostream& out, const std::string& profile, const ByName& job,
                      const std::map<std::int64_t, ByName>& ranks) {
-  constexpr double kWorthSaying = 0.02;  // of an iteration
+  constexpr double kWorthSaying = 0.02;  // share of an iteration
   const auto longer = job.find("slowest_rank_ns"), which = job.find("slowest_rank");
   if (longer == job.end() || which == job.end() || ranks.empty()) return;
   const auto& first = ranks.begin()->second;

@@ -19,7 +19,7 @@ struct StudyView {
   std::string name;
   ObjectiveUnit unit = ObjectiveUnit::nanoseconds;
   std::string objective = {};   ///< the first objective
-  std::string label = "value";  ///< what tables call it, where it has a name
+  std::string label = "value";  ///< name of the objective in tables
   Direction direction = Direction::minimise;
   Topology topology;
   std::string workload;

@@ -70,7 +70,7 @@ BoxKind box_kind_of(const TraceRecord& record, std::string_view name) {
 struct TimelineBox {
   std::string name;
   BoxKind kind = BoxKind::forward;
-  std::int64_t begin_ns = 0, end_ns = 0;  // since the iteration's begin, within it
+  std::int64_t begin_ns = 0, end_ns = 0;  // in the iteration, from its begin
   std::int64_t record_ns = 0;             // length of the whole record
 };
 
@@ -260,7 +260,7 @@ class TimelineDrawing {
 
   std::vector<PlacedStep> steps_;
   std::int64_t longest_ns_ = 1;
-  double bottom_ = 0;  // of all steps
+  double bottom_ = 0;  // lower edge of the last step
   std::array<bool, kBoxLooks.size()> shown_{};
 };
 

@@ -177,7 +177,7 @@ class LiveController {
   std::map<std::string, double> values_;
   std::string note_;
   std::deque<CountedSteps> counted_;
-  std::size_t counted_ranks_ = 0;  ///< of all of counted_ together
+  std::size_t counted_ranks_ = 0;  ///< number of ranks in all of counted_
   bool ends_ = false;
   bool finished_ = false;  ///< the job has ended and the last report was not taken yet
 };

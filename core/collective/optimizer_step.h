@@ -26,8 +26,8 @@ struct OptimizerStep {
   /// The gradient is this times the sum.
   double gradient_scale = 1;
   double learning_rate = 0;
-  double momentum = 0;                                ///< of sgd
-  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;  ///< of adamw
+  double momentum = 0;                                ///< used by sgd
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;  ///< used by adamw
 
   bool operator==(const OptimizerStep&) const = default;
 };

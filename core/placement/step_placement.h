@@ -49,7 +49,7 @@ struct TaskToPlace {
 
 struct StepToPlace {
   std::vector<DataToPlace> data;
-  /// In order of submission.
+  /// The tasks in order of submission.
   std::vector<TaskToPlace> tasks;
 };
 

@@ -139,7 +139,7 @@ class Replay final : private PlanObserver {
   DataNumbers data_;
   std::size_t added_data_ = 0;
   std::vector<std::shared_ptr<const CapturedStep>> captured_;
-  bool in_launch_ = false;  // whether the last submission was a launch
+  bool in_launch_ = false;  // true if the last submission was a launch
   Announcements announcements_;
 };
 

@@ -97,7 +97,7 @@ struct TapeRecord {
   std::int64_t offset_bytes = 0, bytes = 0;
   /// One task for submitted, all tasks for captured.
   std::vector<TapeTask> tasks;
-  /// For announced.
+  /// For announced: the collectives whose parts start next.
   std::vector<std::uint64_t> collectives;
   /// For configured: the options from here on.
   PlanOptions plan;

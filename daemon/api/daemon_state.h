@@ -33,13 +33,13 @@ struct DaemonStateOptions {
   Log log = {};
   WallClock now_unix_ns = system_unix_ns;
   MemoryLimits limits = {};
-  SearchMethod method = SearchMethod::model;  ///< of new searches by live tuning
+  SearchMethod method = SearchMethod::model;  ///< method of new searches by live tuning
   /// The store of live tuning if it is another one, for tests.
   Store* tuning_store = nullptr;
   /// False for a store that is only shown.
   bool is_daemon = true;
   ServedTracesOptions traces = {};
-  /// Where live tuning asks its searches; on its own thread, if not set.
+  /// Runs the searches of live tuning; null: they run on a thread of their own.
   SearchRunner* searches = nullptr;
 };
 

@@ -25,8 +25,8 @@ inline constexpr double kRefusalsPerSecond = 1.0 / 600;
 struct TokenRefusal {
   std::string_view token_name = {};  ///< empty if there is no token or nobody knows it
   std::string_view reason = {};
-  std::string_view peer = {}, method = {}, target = {};  ///< of the request, unmodified
-  std::string_view key = {};                             ///< of the path; empty if it has none
+  std::string_view peer = {}, method = {}, target = {};  ///< the request's, unmodified
+  std::string_view key = {};  ///< key in the path; empty if the path has none
 };
 
 class TokenRefusals {

@@ -44,7 +44,7 @@ struct RequestHead {
   bool has_body = false;
 };
 
-/// Where a connection arrived.
+/// The address and port at which a connection arrived.
 struct ServedAs {
   IpBytes address = {};
   std::uint16_t port = 0;

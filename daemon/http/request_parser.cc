@@ -146,7 +146,7 @@ RequestParser::State RequestParser::next() {
   // A chunk's header may be completed only by the next bytes, so the rest stays in the buffer.
   while (!error && !parser.is_done() && parts.buffer.size() > 0) {
     const bool in_header = !parser.is_header_done();
-    parser.eager(!in_header);  // then it stops at the end of the header
+    parser.eager(!in_header);  // stops at the end of the header
     const std::size_t taken = parser.put(parts.buffer.data(), error);
     parts.buffer.consume(taken);
     if (in_header) parts.header_taken_bytes += taken;

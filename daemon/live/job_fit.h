@@ -11,8 +11,8 @@
 namespace hocket {
 
 enum class JobFitKind {
-  now,       ///< it can change to it while it runs
-  at_start,  ///< only a job of its kind that starts can take it
+  now,       ///< the job can change to the configuration while it runs
+  at_start,  ///< only a job of this kind that starts can take it
   never,
 };
 

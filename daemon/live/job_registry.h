@@ -122,8 +122,8 @@ class JobRegistry {
   /// Indexed by the key's text, then by number; points into jobs_.
   std::map<std::string, std::map<std::uint64_t, const RunningJob*>> by_key_;
   std::uint64_t arrivals_ = 0, revision_ = 0;
-  std::size_t bytes_ = 0;     ///< of all descriptions
-  std::size_t counters_ = 0;  ///< of all jobs
+  std::size_t bytes_ = 0;     ///< bytes of all descriptions
+  std::size_t counters_ = 0;  ///< number of counters that all jobs keep
 };
 
 }  // namespace hocket

@@ -34,7 +34,7 @@ struct LiveParts {
   Log log = {};
   InternalErrors errors = InternalErrors();
   MemoryLimits limits = {};
-  SearchMethod method = SearchMethod::model;  ///< of new searches
+  SearchMethod method = SearchMethod::model;  ///< method of new searches
 };
 
 struct LiveCounts {

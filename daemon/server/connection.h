@@ -87,7 +87,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   std::int64_t deadline_ns_ = kNever;
   Phase phase_ = Phase::busy;
   bool has_served_ = false;
-  bool is_foreign_ = false;  // its last request was refused for its head
+  bool is_foreign_ = false;  // the last request was refused because of its header
   bool is_overdue_ = false;
   bool has_left_ = false;
   bool is_woken_ = false;  // woken, condition not checked yet

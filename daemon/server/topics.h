@@ -26,7 +26,7 @@ class WatchedTopics {
     std::uint64_t sequence = 0;
     /// text of the newest event; null if there was none
     std::shared_ptr<const std::string> text = {};
-    std::shared_ptr<const FeedEvent> event = {};  ///< that `text` is of
+    std::shared_ptr<const FeedEvent> event = {};  ///< event that `text` shows
     std::list<TopicWatcher*> watchers = {};
   };
 

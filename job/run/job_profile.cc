@@ -72,7 +72,7 @@ Result<RankTrace> get_trace(const std::string& path) {
 struct Target {
   std::unique_ptr<Store> store;
   ProfileFolder folder;
-  std::string path;  ///< of rank 0's trace
+  std::string path;  ///< path of rank 0's trace
 };
 
 /// Opens the store and a place for the profile's traces, on rank 0.

@@ -179,7 +179,7 @@ class WholeSteps {
   const StepStructure& structure_;
   const RankTrace& trace_;
   const Transfers& transfers_;
-  const std::vector<double> shares_;  // of the records
+  const std::vector<double> shares_;  // share of each record
   std::vector<Interval> communication_;
   std::shared_ptr<const StepDescription> placed_from_;
   // By task of the structure: whether it is a copy, and the number of tasks before it that are not.

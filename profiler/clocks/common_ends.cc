@@ -358,7 +358,7 @@ class CommonEnds {
 
   /// The uncertainty of a rank's own line by its ends.
   struct Uncertainty {
-    double variance = 0;  // of one end
+    double variance = 0;  // variance of one end
     double of_middle = 0, of_slope = 0;
     double freedom = 0, distance = 0;
   };
@@ -470,9 +470,9 @@ class CommonEnds {
   std::vector<End> ends_;                           ///< by collective
   std::vector<std::size_t> first_;                  ///< first end of each collective, and the end
   std::vector<std::vector<std::size_t>> of_trace_;  ///< indices of ends
-  std::vector<double> positions_, common_;          ///< of ends and of collectives
+  std::vector<double> positions_, common_;          ///< of each end; median of each collective
   std::vector<double> sorted_;                      ///< positions, sorted within collectives
-  std::vector<Extremes> extremes_;                  ///< of collectives
+  std::vector<Extremes> extremes_;                  ///< extremes of each collective
   std::int64_t origin_ns_ = 0;
 };
 

@@ -72,7 +72,7 @@ struct RankMetrics {
 /// Measures the iterations of `trace`, without those whose step is below `first_step`.
 RankMetrics measure_rank(const RankTrace& trace, std::int64_t first_step = 0);
 
-/// When a rank took part in a collective, on rank 0's clock.
+/// A rank's times in a collective, on rank 0's clock.
 struct CollectiveArrival {
   std::int64_t rank = 0;
   double late_ns = 0;  ///< begin after the first rank's begin

@@ -282,7 +282,7 @@ class Gathering {
     std::map<std::int64_t, std::vector<RankStep>> steps;
     for (std::size_t i = 0; i < traces_.size(); ++i) {
       const StepDivision division(traces_[i], waits_[i]);
-      std::optional<std::pair<std::int64_t, double>> data;  // of which step
+      std::optional<std::pair<std::int64_t, double>> data;  // step, and how long it waits for data
       for (const StepWindow& window : windows_[i]) {
         RankStep step = division.divide(window.interval);
         const auto next_data = std::pair(window.step + 1, step.data_ns);

@@ -16,10 +16,10 @@ enum class WrappedKind {
 };
 
 struct CommandWrapper {
-  std::string_view names;        ///< of the program
-  std::string_view subcommands;  ///< one of them follows the name; empty: none does
+  std::string_view names;        ///< names of the program
+  std::string_view subcommands;  ///< one of these words follows the name; empty: none does
   std::string_view valued;       ///< options whose value is the next word
-  std::string_view folder = "";  ///< those of them whose value is the folder to start in
+  std::string_view folder = "";  ///< valued options whose value is the folder to start in
   int positionals = 0;           ///< words between the options and the command
   WrappedKind runs = WrappedKind::command;
 };
@@ -32,7 +32,7 @@ struct ScriptInterpreter {
   std::string_view code;         ///< letters of short options whose value is source code
   std::string_view code_long;    ///< long options whose value is source code
   std::string_view module = "";  ///< letters of short options whose value is a module
-  bool is_shell = false;         ///< its code is read as a shell does, behind all options
+  bool is_shell = false;         ///< a shell: its code follows all options
 };
 
 std::span<const CommandWrapper> wrappers();

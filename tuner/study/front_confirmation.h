@@ -53,8 +53,8 @@ class FrontConfirmation {
 
   const std::vector<Trial>& trials_;
   const StudyOptions& options_;
-  std::vector<const Trial*> front_;   ///< of the search, by the first objective
-  std::vector<const Trial*> chosen_;  ///< of the front, to be run again
+  std::vector<const Trial*> front_;   ///< front of the search, ordered by the first objective
+  std::vector<const Trial*> chosen_;  ///< members of the front to run again
   std::map<Params, Runs> runs_;
   /// The rest of the round that has begun.
   std::vector<Params> rest_;

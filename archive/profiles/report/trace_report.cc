@@ -198,7 +198,7 @@ TraceReport report_traces(std::vector<RankTrace> traces, std::vector<std::string
   report.collectives = sums.means();
   // Notes on withheld figures come first.
   report.notes = std::move(job.withheld);
-  if (traces.size() < 2) report.notes.clear();  // there is nothing to compare
+  if (traces.size() < 2) report.notes.clear();  // one rank has nothing to compare
   if (!report.is_of_whole_trace) report.stragglers = compare_ranks(traces, fits, report.notes);
   report.notes.insert(report.notes.end(), notes.begin(), notes.end());
   report.advice = advice_for(report);

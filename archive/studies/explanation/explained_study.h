@@ -1,8 +1,8 @@
 #pragma once
 
 // A study of the store, explained: what its search learned, and why it ran each trial.
-// Thread-safe: a StudyExplanation is a value that does not change, and each call has its own search
-// and its own model.
+// Thread-safe: a StudyExplanation is a value that does not change, and each call has its own
+// search and its own model.
 
 #include <cstddef>
 #include <limits>
@@ -25,7 +25,7 @@ namespace hocket {
 struct StudyExplanation {
   std::string title;      ///< "study NAME" or the name of the table's file
   std::string objective;  ///< explained objective; the first of several
-  std::string label;      ///< what plots and tables call it
+  std::string label;      ///< name of the objective in plots and tables
   Direction direction = Direction::minimise;
   ObjectiveUnit unit = ObjectiveUnit::none;
   std::vector<Objective> others;  ///< further objectives; not explained

@@ -12,7 +12,7 @@ namespace hocket {
 
 struct DaemonVersion {
   PromotionCandidate promotion;
-  nlohmann::json answer;  ///< of GET /v1/configs/{key}
+  nlohmann::json answer;  ///< body of GET /v1/configs/{key}
 };
 
 /// Asks the daemon for its configurations, and for the current version of the one that

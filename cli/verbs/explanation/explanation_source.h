@@ -18,7 +18,7 @@ namespace hocket {
 struct ExplanationSource {
   std::string study, store, table;
   RecordedTableOptions columns = {.objective_column = "value"};
-  bool maximize = false;  ///< of a table: the column was maximised
+  bool maximize = false;  ///< the column of the table was maximised
 };
 
 /// Declares the options that select a source. `source` must outlive `verb`.

@@ -32,7 +32,7 @@ struct LeftOverOptions {
 };
 
 struct Cleaning {
-  std::vector<OwnFile> removed;  ///< or what would be
+  std::vector<OwnFile> removed;  ///< removed files, or with --dry-run those to remove
   std::vector<std::string> notes;
 };
 

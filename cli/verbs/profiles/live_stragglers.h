@@ -12,7 +12,7 @@ namespace hocket {
 
 struct LiveStragglersOptions {
   DaemonChoice daemon;
-  std::string job;  ///< its id, or its name when only one job has it
+  std::string job;  ///< id of the job, or its name if no other job has the name
   bool json = false;
 };
 

@@ -61,7 +61,7 @@ class PlacedMemory final : public OffloadMemory {
 
   DeviceDriver& driver_;
   const std::int64_t limit_bytes_;
-  const DeviceStream stream_;  ///< of copies while no task runs
+  const DeviceStream stream_;  ///< runs copies while no task runs
   std::byte* const memory_;
   std::vector<Item> items_;  // by data
 };

@@ -171,7 +171,7 @@ Result<void> DeviceQueues::poll(std::vector<CompletedWork>& completed) {
       const Entry& entry = queue.entries[i];
       if (entry.has_work) completed.push_back(entry.completed);
       if (auto ok = put_away(entry); !ok) {
-        queue.entries.drop_first(i);  // those have given back their events
+        queue.entries.drop_first(i);  // the entries before have given back their events
         return ok;
       }
     }

@@ -96,7 +96,7 @@ class DeviceQueues final : public StreamQueues {
   const Clock& clock_;
   DeviceEventPool untimed_, timed_;
   std::optional<DeviceTimeline> timeline_;  // only with a trace
-  std::int64_t newest_step_ = -1;           // whose begin is timed
+  std::int64_t newest_step_ = -1;           // latest step whose begin is timed; -1: none yet
   std::vector<Queue> queues_;               // by stream
   std::size_t in_flight_ = 0;
 };

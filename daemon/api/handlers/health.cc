@@ -20,7 +20,8 @@ Result<ServiceReply> health(const RouteCall&) {
   return json_response({{"status", "ok"}});
 }
 
-/// Not ready while the store cannot be reached, though the daemon serves what it knows.
+/// Answers that the daemon is not ready while the store cannot be reached, although it still serves
+/// what it knows.
 Result<ServiceReply> ready(const RouteCall& call) {
   const auto count = call.parts.store.change_count();
   if (!count) return failure(count.error().in("degraded: only what is known here is served"));
