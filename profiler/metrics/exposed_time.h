@@ -2,7 +2,8 @@
 
 // Breaks iterations down into computation, exposed communication, other copies and idle time, both
 // for a running job (profiler/metrics/iterations.h) and for stored traces
-// (profiler/metrics/metrics.h). docs/METRICS.md defines the figures. Pure.
+// (profiler/metrics/metrics.h), and attributes exposed communication to the collectives that cause
+// it. docs/METRICS.md defines the figures. Pure.
 //
 // W is an iteration's window (profiler/metrics/iteration_windows.h); C, M and P are the unions of
 // compute, communication and other copies inside it.
@@ -42,5 +43,18 @@ BusyIntervals busy_intervals_of(std::span<const TraceRecord> records);
 /// Breaks down each window, in O((records + windows) · log records).
 std::vector<IterationMetrics> measure_windows(std::span<const StepWindow> windows,
                                               const BusyIntervals& busy);
+
+/// A time in which communication is exposed, and the record that causes it.
+struct ExposedSlice {
+  Interval interval = {};
+  std::size_t record = 0;  ///< index into RankTrace::records
+
+  bool operator==(const ExposedSlice&) const = default;
+};
+
+/// Returns M \ C of docs/METRICS.md over the whole trace, cut where another record causes it: of
+/// several communications at once the one that began first. Slices rise and are disjoint.
+/// O(n log n). Requires a trace in order.
+std::vector<ExposedSlice> exposed_slices(const RankTrace& trace);
 
 }  // namespace hocket

@@ -9,7 +9,6 @@
 
 #include "core/base/statistics.h"
 #include "profiler/clocks/clock_fit.h"
-#include "profiler/metrics/exposed_slices.h"
 #include "profiler/metrics/exposed_time.h"
 #include "profiler/metrics/iteration_windows.h"
 #include "profiler/metrics/metrics.h"
