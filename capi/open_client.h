@@ -20,7 +20,7 @@ struct hocket_client {
   int rank = 0;
   int world_size = 1;
   hocket::FetchedConfig fetched;
-  std::string config_json;  ///< of the next step
+  std::string config_json;  ///< configuration of the next step
   // The members below are used on rank 0 only.
   hocket::RunReport run;  ///< for a study that runs this program
   std::optional<hocket::IterationLog> log;
@@ -28,9 +28,9 @@ struct hocket_client {
   hocket::JobReport report;                  ///< the common part of the reports to it
 
   hocket::SteadyClock clock;
-  std::vector<std::string> knobs;  ///< those that can change while the program runs
+  std::vector<std::string> knobs;  ///< knobs that can change while the program runs
   std::vector<hocket::DeclaredKnob> own_knobs;
-  std::optional<hocket::LiveBallot> live;  ///< when there are any
+  std::optional<hocket::LiveBallot> live;  ///< present if there are any
   // For the check that `live` is called in turn:
   std::int64_t filled = 0, read = 0;  ///< ballots
   std::int64_t ended = 0;             ///< steps

@@ -34,7 +34,7 @@ int report(std::ostream& err, const std::string& message, int status) {
   return status;
 }
 
-int perform(const Action& action, Context& context) {
+int perform(const VerbAction& action, VerbContext& context) {
   const auto status = action(context);
   if (!status) return report(context.err, status.error().message, exit_status(status.error()));
   if (!context.out.flush()) {
@@ -77,7 +77,7 @@ std::string unexpected_arguments(const CLI::App& program) {
 
 int parse_and_perform(const std::vector<std::string>& arguments, std::ostream& out,
                       std::ostream& err, int err_columns) {
-  Action action;
+  VerbAction action;
   const std::unique_ptr<CLI::App> declared = make_program(action);
   CLI::App& program = *declared;
   auto [own, command] = split_command_line(arguments);
@@ -101,7 +101,7 @@ int parse_and_perform(const std::vector<std::string>& arguments, std::ostream& o
     if (const auto ok = no_command(command, verb); !ok)
       return report(err, ok.error().message, kBadInput);
   }
-  Context context{out, err, err_columns, std::move(command)};
+  VerbContext context{out, err, err_columns, std::move(command)};
   return perform(action, context);
 }
 

@@ -42,7 +42,7 @@ class AssembledDaemon final : public Daemon {
   }
 
   /// Call before run().
-  void use(Tokens tokens) { state_.tokens = std::move(tokens); }
+  void use(AccessTokens tokens) { state_.tokens = std::move(tokens); }
 
   Server& server() override { return *server_; }
 

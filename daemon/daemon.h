@@ -22,17 +22,17 @@ namespace hocket {
 
 struct DaemonOptions {
   ServerOptions server = {};
-  Tokens tokens = {};
+  AccessTokens tokens = {};
   /// Makes the tokens once the port is known, if set; then `tokens` is not used.
-  std::function<Result<Tokens>(std::uint16_t port)> make_tokens = {};
+  std::function<Result<AccessTokens>(std::uint16_t port)> make_tokens = {};
   Log log = {};
   /// False: shows the store and changes nothing in it; no job is served.
   bool is_daemon = true;
   /// The part of the store that the daemon keeps. It removes the rest at its start and every hour.
   RetentionPolicy retention = {};
-  /// Which traces this daemon serves to other hosts; none by default.
+  /// Traces that this daemon serves to other hosts; none by default.
   ServedTracesOptions traces = {};
-  /// Where the store is, as open_store() was given it; for the traces of removed profiles.
+  /// Path or URI of the store, as given to open_store(); locates the traces of removed profiles.
   std::string store_path = {};
   WallClock now_unix_ns = system_unix_ns;
 };

@@ -25,8 +25,8 @@ void add_metrics(const LiveCounts& counts, MetricsText& metrics) {
 }
 
 void add_metrics(const InternalErrors& errors, MetricsText& metrics) {
-  for (std::size_t i = 0; i < kWheres; ++i) {
-    const auto where = static_cast<Where>(i);
+  for (std::size_t i = 0; i < kErrorOrigins; ++i) {
+    const auto where = static_cast<ErrorOrigin>(i);
     metrics.counter("hocket_internal_errors_total", "Exceptions caught, by what threw",
                     {{"where", std::string(to_string(where))}},
                     static_cast<double>(errors.count(where)));

@@ -47,8 +47,8 @@ enum class StudyOrigin {
 std::string_view to_string(StudyOrigin origin);
 
 /// Owners of studies that no process of `hocket tune` runs.
-inline constexpr const char* kWorkersOwner = "workers";      ///< of origin http
-inline constexpr const char* kDaemonOwner = "hocket serve";  ///< of origin live
+inline constexpr const char* kWorkersOwner = "workers";      ///< for the origin http
+inline constexpr const char* kDaemonOwner = "hocket serve";  ///< for the origin live
 
 struct NewStudy {
   /// 1 to 100 letters, digits, ".", "_" and "-", not starting with "-" and not only digits. Empty:
@@ -118,10 +118,11 @@ struct TrialRow {
   std::int64_t started_at_ns = 0;
   std::optional<std::int64_t> finished_at_ns;
   Measurements measurements;  ///< empty unless requested
-  std::string worker = {};    ///< runs it; while it is offered, the only one that may (empty: any)
+  /// The worker that runs the trial; while it is offered, the only one that may, or empty: any.
+  std::string worker = {};
   std::optional<std::int64_t> lease_until_ns = {};
-  bool is_offered = false;  ///< it is running, and waits for a worker to claim it
-  std::int64_t losses = 0;  ///< how often its worker was lost
+  bool is_offered = false;  ///< the trial is running and waits for a worker to claim it
+  std::int64_t losses = 0;  ///< number of times that its worker was lost
 
   bool operator==(const TrialRow&) const = default;
 };

@@ -36,7 +36,7 @@ nlohmann::json job_json(const MeasuredJob& job, const ScheduleConfig& config) {
   auto document = to_json(job.check);
   document["profile"] = job.name;
   document["notes"] = job.profile.notes;
-  if (auto doubt = extrapolation(job.profile.calibration, config))
+  if (auto doubt = why_extrapolated(job.profile.calibration, config))
     document["notes"].push_back(std::move(*doubt));
   return document;
 }

@@ -22,8 +22,8 @@ Result<PredictionCheck> check_prediction(const CalibratedProfile& profile) {
                          .predicted_ns = static_cast<double>(simulation->iteration_ns)};
 }
 
-std::optional<std::string> extrapolation(const Calibration& calibration,
-                                         const ScheduleConfig& config) {
+std::optional<std::string> why_extrapolated(const Calibration& calibration,
+                                            const ScheduleConfig& config) {
   std::int64_t largest = 0;
   for (const StepTask& task : calibration.step.tasks) {
     if (task.collective) largest = std::max(largest, task.bytes);

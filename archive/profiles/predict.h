@@ -25,7 +25,7 @@ Result<PredictionCheck> check_prediction(const CalibratedProfile& profile);
 
 /// Returns why a prediction of `config` extrapolates, for people: its largest parts are more than
 /// twice the largest measured part, or less than half of it. Returns nothing otherwise.
-std::optional<std::string> extrapolation(const Calibration& calibration,
-                                         const ScheduleConfig& config);
+std::optional<std::string> why_extrapolated(const Calibration& calibration,
+                                            const ScheduleConfig& config);
 
 }  // namespace hocket

@@ -19,13 +19,13 @@ std::int64_t largest_collective_bytes(const StepDescription& step) {
 
 }  // namespace
 
-double speedup(const Prediction& prediction, const Baseline& baseline) {
+double speedup(const Prediction& prediction, const PredictionBaseline& baseline) {
   const auto ns = std::max<std::int64_t>(prediction.simulation.iteration_ns, 1);
   return static_cast<double>(baseline.iteration_ns) / static_cast<double>(ns);
 }
 
 nlohmann::json prediction_json(const StepDescription& step, const Prediction& prediction,
-                               const Baseline& baseline) {
+                               const PredictionBaseline& baseline) {
   const Simulation& s = prediction.simulation;
   return {{"iteration_ns", s.iteration_ns},
           {"exposed_ns", s.exposed_ns},
@@ -59,7 +59,7 @@ std::vector<std::string> doubts_on(const MeasuredJob* job, const ScheduleConfig&
         "step_issue has no effect on a prediction: the simulator issues every step task by task");
   }
   if (job == nullptr) return doubts;
-  if (auto doubt = extrapolation(job->profile.calibration, config))
+  if (auto doubt = why_extrapolated(job->profile.calibration, config))
     doubts.push_back(std::move(*doubt));
   return doubts;
 }

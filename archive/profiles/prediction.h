@@ -24,7 +24,7 @@ struct Prediction {
 };
 
 /// The same step under another configuration, which speed-ups are relative to.
-struct Baseline {
+struct PredictionBaseline {
   std::string name;  ///< such as "DDP's defaults"
   ScheduleConfig config;
   std::int64_t iteration_ns = 0;
@@ -34,10 +34,10 @@ struct Baseline {
 /// "efficiency":…,"parts":…,"events":…,"ranks":…,"simulated_ranks":…,"iterations_ns":[…],
 /// "config":{…},"speedup":…,"baseline":{"name":…,"iteration_ns":…,"config":{…}}}`.
 nlohmann::json prediction_json(const StepDescription& step, const Prediction& prediction,
-                               const Baseline& baseline);
+                               const PredictionBaseline& baseline);
 
 /// Returns the baseline's iteration time over the prediction's.
-double speedup(const Prediction& prediction, const Baseline& baseline);
+double speedup(const Prediction& prediction, const PredictionBaseline& baseline);
 
 /// Returns the knobs of the prediction that others hide.
 std::vector<HiddenKnob> hidden_in(const StepDescription& step, const Prediction& prediction);

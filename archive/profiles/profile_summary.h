@@ -41,7 +41,7 @@ Result<std::vector<ProfileSummary>> summarize_profiles(Store& store);
 /// A profile's metrics and iterations, as the store has them.
 struct ProfileFigures {
   std::string profile;
-  std::vector<std::string> notes;  ///< what is missing or withheld
+  std::vector<std::string> notes;  ///< figures that are missing or withheld, with the reason
   std::vector<ProfileMetric> metrics;
   std::vector<ProfileIteration> iterations;
 };

@@ -63,7 +63,8 @@ std::string remove_trace(const std::string& path) {
 }
 
 /// Removes one profile's files, as prune_profiles() describes; returns why some are left, or "".
-std::string remove_files(const std::string& store_path, const ProfileRow& row, Pruned& pruned) {
+std::string remove_files(const std::string& store_path, const ProfileRow& row,
+                         PruneResult& pruned) {
   std::string problem;
   for (const ProfileRank& rank : row.ranks) {
     if (rank.trace_path.empty() || parse_trace_url(rank.trace_path)) continue;
@@ -134,7 +135,7 @@ Result<std::vector<PruneCandidate>> prune_candidates(Store& store,
   return candidates;
 }
 
-nlohmann::json to_json(const Pruned& pruned) {
+nlohmann::json to_json(const PruneResult& pruned) {
   auto removed = nlohmann::json::array();
   for (const PruneDecision& decision : pruned.removed) {
     removed.push_back({{"profile", decision.profile.name},
@@ -146,9 +147,9 @@ nlohmann::json to_json(const Pruned& pruned) {
           {"notes", pruned.notes}};
 }
 
-Result<Pruned> prune_profiles(Store& store, const std::string& store_path,
-                              std::span<const PruneDecision> decisions) {
-  Pruned pruned;
+Result<PruneResult> prune_profiles(Store& store, const std::string& store_path,
+                                   std::span<const PruneDecision> decisions) {
+  PruneResult pruned;
   for (const PruneDecision& decision : decisions) {
     const auto row = store.profile(std::to_string(decision.profile.id));
     // Another process removed it first.

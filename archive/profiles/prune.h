@@ -53,7 +53,7 @@ using ServedTraceBytes = std::function<std::int64_t(const TraceUrl&)>;
 Result<std::vector<PruneCandidate>> prune_candidates(Store& store,
                                                      const ServedTraceBytes& served_bytes = {});
 
-struct Pruned {
+struct PruneResult {
   std::vector<PruneDecision> removed;
   std::int64_t freed_bytes = 0;
   /// Messages for people: files and rows that could not be removed. Their profiles are not in
@@ -61,13 +61,13 @@ struct Pruned {
   std::vector<std::string> notes = {};
 };
 
-nlohmann::json to_json(const Pruned& pruned);
+nlohmann::json to_json(const PruneResult& pruned);
 
 /// Removes the profiles. Missing files and profiles are no error. A profile stays if one of its
 /// files cannot be removed. A trace outside its profile's folder is left, with a note; one that
 /// a daemon serves is left to that daemon, which removes it within two hours. Returns unavailable
 /// if the store fails.
-Result<Pruned> prune_profiles(Store& store, const std::string& store_path,
-                              std::span<const PruneDecision> decisions);
+Result<PruneResult> prune_profiles(Store& store, const std::string& store_path,
+                                   std::span<const PruneDecision> decisions);
 
 }  // namespace hocket

@@ -8,7 +8,7 @@
 
 namespace hocket {
 
-Result<std::optional<Neighbour>> find_neighbour(Store& store, const ConfigKey& own) {
+Result<std::optional<NeighbourKey>> find_neighbour(Store& store, const ConfigKey& own) {
   const auto topologies = store.topologies();
   HOCKET_TRY(topologies);
   const auto workloads = store.workloads("");
@@ -38,10 +38,10 @@ Result<std::optional<Neighbour>> find_neighbour(Store& store, const ConfigKey& o
   const auto order = nearest_first(*own_job, others);
   if (order.empty()) return std::nullopt;
   const TunedJob& nearest = others[order.front()];
-  Neighbour neighbour{.key = their_keys[order.front()],
-                      .distance = distance(*own_job, nearest),
-                      .difference = readable(differences(nearest, *own_job)),
-                      .promotion = {}};
+  NeighbourKey neighbour{.key = their_keys[order.front()],
+                         .distance = job_distance(*own_job, nearest),
+                         .difference = readable(job_differences(nearest, *own_job)),
+                         .promotion = {}};
   if (neighbour.distance > kFarthestDonor) return std::nullopt;
   auto promotion = store.current_promotion(neighbour.key.topology, neighbour.key.workload);
   HOCKET_TRY(promotion);

@@ -11,7 +11,7 @@
 
 namespace hocket {
 
-struct Neighbour {
+struct NeighbourKey {
   ConfigKey key;
   double distance = 0;     ///< archive/studies/job_similarity.h
   std::string difference;  ///< as people read it: "4 ranks instead of 2"
@@ -20,6 +20,6 @@ struct Neighbour {
 
 /// Returns the key nearest to `own` that has a current promotion and is at most kFarthestDonor
 /// away; nothing when there is none, or when `own` is not in the store.
-Result<std::optional<Neighbour>> find_neighbour(Store& store, const ConfigKey& own);
+Result<std::optional<NeighbourKey>> find_neighbour(Store& store, const ConfigKey& own);
 
 }  // namespace hocket

@@ -14,7 +14,7 @@ namespace hocket {
 namespace {
 
 /// Returns the version with its job, or nothing if that cannot be read any more.
-Result<std::optional<Promoted>> with_job(Store& store, const PromotionRow& row) {
+Result<std::optional<PromotedVersions>> with_job(Store& store, const PromotionRow& row) {
   const auto topologies = store.topologies();
   HOCKET_TRY(topologies);
   const auto workloads = store.workloads("");
@@ -24,12 +24,12 @@ Result<std::optional<Promoted>> with_job(Store& store, const PromotionRow& row) 
   if (topology == topologies->end() || workload == workloads->end()) return std::nullopt;
   auto description = topology_from_json(topology->document);
   if (!description) return std::nullopt;
-  return Promoted{row, {}, *workload, topology->fingerprint, std::move(*description)};
+  return PromotedVersions{row, {}, *workload, topology->fingerprint, std::move(*description)};
 }
 
 /// Returns a released version of an earlier hocket with the workload that its study's command says,
 /// or nothing if it is not such a version.
-Result<std::optional<Promoted>> early_promotion(Store& store, const PromotionRow& row) {
+Result<std::optional<PromotedVersions>> early_promotion(Store& store, const PromotionRow& row) {
   if (!row.study_id) return std::nullopt;
   auto promoted = with_job(store, row);
   if (!promoted || !*promoted) return promoted;
@@ -47,14 +47,14 @@ Result<std::optional<Promoted>> early_promotion(Store& store, const PromotionRow
 
 }  // namespace
 
-Result<std::vector<Promoted>> promotions_of_program(Store& store,
-                                                    std::span<const std::string> command,
-                                                    const std::string& working_directory,
-                                                    const Topology& host) {
+Result<std::vector<PromotedVersions>> promotions_of_program(Store& store,
+                                                            std::span<const std::string> command,
+                                                            const std::string& working_directory,
+                                                            const Topology& host) {
   // A key that is back at its default hides what earlier versions kept for the same program.
   auto candidates = latest_promotions(store);
   HOCKET_TRY(candidates);
-  std::erase_if(*candidates, [](const Promoted& each) {
+  std::erase_if(*candidates, [](const PromotedVersions& each) {
     return each.promotion.stage != PromotionStage::released;
   });
   const auto released = store.promotions({.stage = PromotionStage::released});
@@ -69,24 +69,24 @@ Result<std::vector<Promoted>> promotions_of_program(Store& store,
     if (*early) candidates->push_back(std::move(**early));
   }
   const std::string program = program_of(command, working_directory);
-  std::erase_if(*candidates, [&](const Promoted& each) {
+  std::erase_if(*candidates, [&](const PromotedVersions& each) {
     return program_of(each.workload) != program || !same_hardware(each.topology, host);
   });
   std::ranges::sort(*candidates, std::ranges::greater(),
-                    [](const Promoted& each) { return each.promotion.id; });
-  std::vector<Promoted> found;
+                    [](const PromotedVersions& each) { return each.promotion.id; });
+  std::vector<PromotedVersions> found;
   for (auto& each : *candidates) {
-    const auto is_same = [&](const Promoted& newer) {
+    const auto is_same = [&](const PromotedVersions& newer) {
       return newer.workload.document == each.workload.document &&
              newer.topology_fingerprint == each.topology_fingerprint;
     };
     if (std::ranges::none_of(found, is_same)) found.push_back(std::move(each));
   }
-  std::erase_if(found, [](const Promoted& each) { return is_default(each.promotion); });
+  std::erase_if(found, [](const PromotedVersions& each) { return is_default(each.promotion); });
   return found;
 }
 
-Result<Promoted> promotion_of_study(Store& store, const std::string& name) {
+Result<PromotedVersions> promotion_of_study(Store& store, const std::string& name) {
   const auto study = store.study(name);
   HOCKET_TRY(study);
   const auto versions = store.promotions({.study_id = study->id});

@@ -15,13 +15,13 @@ namespace hocket {
 /// Returns the current versions for the program of `command`, started in `working_directory`, on
 /// hosts like `host`, for each set of parameters, the newest first. Versions of earlier versions of
 /// hocket, whose key is the name of an interpreter, count by the command of their study.
-Result<std::vector<Promoted>> promotions_of_program(Store& store,
-                                                    std::span<const std::string> command,
-                                                    const std::string& working_directory,
-                                                    const Topology& host);
+Result<std::vector<PromotedVersions>> promotions_of_program(Store& store,
+                                                            std::span<const std::string> command,
+                                                            const std::string& working_directory,
+                                                            const Topology& host);
 
 /// Returns the version that the study promoted, whether it is the current one of its key or not.
 /// Errors say why there is none to use.
-Result<Promoted> promotion_of_study(Store& store, const std::string& study);
+Result<PromotedVersions> promotion_of_study(Store& store, const std::string& study);
 
 }  // namespace hocket

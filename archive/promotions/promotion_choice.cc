@@ -110,8 +110,8 @@ PromotionFit fit_of(const PromotionCandidate& candidate, const PromotionChoice& 
   return is_here ? PromotionFit::yes : PromotionFit::no;
 }
 
-Result<std::size_t> choose(std::span<const PromotionCandidate> candidates,
-                           const PromotionChoice& choice, const Topology& host) {
+Result<std::size_t> choose_promotion(std::span<const PromotionCandidate> candidates,
+                                     const PromotionChoice& choice, const Topology& host) {
   std::vector<std::size_t> fitting, unknown;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const PromotionFit fit = fit_of(candidates[i], choice, host);
@@ -146,7 +146,7 @@ std::vector<std::string> fetch_arguments(std::span<const PromotionCandidate> can
   };
   for (const auto& attempt : attempts) {
     if (attempt.choice.workload.empty()) continue;
-    const auto found = choose(candidates, attempt.choice, host);
+    const auto found = choose_promotion(candidates, attempt.choice, host);
     if (found && *found == wanted) return attempt.arguments;
   }
   return {"--workload", own.key.workload, "--topology", own.key.topology};

@@ -56,8 +56,8 @@ PromotionFit fit_of(const PromotionCandidate& candidate, const PromotionChoice& 
 /// one promoted last. not_found lists what there is; several that fit are an error that lists them
 /// with the options that choose. unavailable where one may fit whose topology is not known: nothing
 /// is guessed from its name.
-Result<std::size_t> choose(std::span<const PromotionCandidate> candidates,
-                           const PromotionChoice& choice, const Topology& host);
+Result<std::size_t> choose_promotion(std::span<const PromotionCandidate> candidates,
+                                     const PromotionChoice& choice, const Topology& host);
 
 /// Returns the fewest arguments of `hocket fetch` that choose `candidates[wanted]`, whose topology
 /// is known.

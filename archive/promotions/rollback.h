@@ -37,8 +37,8 @@ Result<KeyRow> find_key_row(Store& store, const ConfigKey& key);
 /// The changes that a rollback makes.
 struct RollbackPlan {
   KeyRow key = {};
-  std::vector<std::int64_t> withdrawn = {};  ///< versions that it takes back
-  nlohmann::json config = {};                ///< of the version that it then releases
+  std::vector<std::int64_t> withdrawn = {};  ///< versions that the rollback takes back
+  nlohmann::json config = {};                ///< configuration of the version that it then releases
   std::string reason = {};
   /// The current version, if that is what the rollback is for; then none is released.
   std::optional<PromotionRow> is_there = {};

@@ -22,7 +22,7 @@ bool is_released(const PromotionRow& version) {
 
 }  // namespace
 
-Result<std::vector<Promoted>> latest_promotions(Store& store) {
+Result<std::vector<PromotedVersions>> latest_promotions(Store& store) {
   const auto topologies = store.topologies();
   HOCKET_TRY(topologies);
   const auto workloads = store.workloads("");
@@ -32,7 +32,7 @@ Result<std::vector<Promoted>> latest_promotions(Store& store) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<PromotionRow>> by_key;
   for (const auto& row : *promotions) by_key[{row.topology_id, row.workload_id}].push_back(row);
 
-  std::vector<Promoted> found;
+  std::vector<PromotedVersions> found;
   for (const auto& [ids, versions] : by_key) {
     const auto* topology = find_row(*topologies, ids.first);
     const auto* workload = find_row(*workloads, ids.second);
@@ -52,7 +52,7 @@ Result<std::vector<Promoted>> latest_promotions(Store& store) {
   return found;
 }
 
-Result<std::vector<Promoted>> current_promotions(Store& store) {
+Result<std::vector<PromotedVersions>> current_promotions(Store& store) {
   auto found = latest_promotions(store);
   if (!found) return found;
   std::erase_if(*found, [](const auto& each) {
@@ -72,7 +72,7 @@ std::size_t tensor_count(const WorkloadRow& workload) {
   return tensors != workload.document.end() && tensors->is_array() ? tensors->size() : 0;
 }
 
-PromotionCandidate candidate_of(const Promoted& promoted) {
+PromotionCandidate candidate_of(const PromotedVersions& promoted) {
   return {.key = {promoted.topology_fingerprint, promoted.workload.fingerprint},
           .version = promoted.promotion.id,
           .workload = promoted.workload.name,
@@ -82,7 +82,7 @@ PromotionCandidate candidate_of(const Promoted& promoted) {
           .topology = promoted.topology};
 }
 
-std::vector<PromotionCandidate> candidates_of(const std::vector<Promoted>& promoted) {
+std::vector<PromotionCandidate> candidates_of(const std::vector<PromotedVersions>& promoted) {
   std::vector<PromotionCandidate> candidates;
   candidates.reserve(promoted.size());
   for (const auto& each : promoted) candidates.push_back(candidate_of(each));

@@ -13,23 +13,23 @@
 namespace hocket {
 
 /// The versions of one topology and workload.
-struct Promoted {
+struct PromotedVersions {
   PromotionRow promotion;           ///< the current version; where none is released, the newest
-  std::vector<PromotionRow> newer;  ///< those after it, which no job gets
+  std::vector<PromotionRow> newer;  ///< later versions, which no job gets
   WorkloadRow workload;
   std::string topology_fingerprint;
   Topology topology;
 };
 
 /// Returns the versions of every pair that has one.
-Result<std::vector<Promoted>> latest_promotions(Store& store);
+Result<std::vector<PromotedVersions>> latest_promotions(Store& store);
 
 /// Returns those of latest_promotions() that have a released version which is a configuration.
-Result<std::vector<Promoted>> current_promotions(Store& store);
+Result<std::vector<PromotedVersions>> current_promotions(Store& store);
 
-/// Returns what choose() decides on, in the same order.
-std::vector<PromotionCandidate> candidates_of(const std::vector<Promoted>& promoted);
-PromotionCandidate candidate_of(const Promoted& promoted);
+/// Returns what choose_promotion() decides on, in the same order.
+std::vector<PromotionCandidate> candidates_of(const std::vector<PromotedVersions>& promoted);
+PromotionCandidate candidate_of(const PromotedVersions& promoted);
 
 /// Returns Workload::program of a row.
 std::string program_of(const WorkloadRow& workload);

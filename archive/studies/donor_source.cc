@@ -63,15 +63,16 @@ Result<Donor> read_donor(Store& store, const StudyRow& study, const StudyDefinit
   for (const auto& trial : *history)
     donor.evaluations.push_back(
         evaluation_of(trial.params, trial.outcome, directions_of(definition)));
-  donor = adapted(donor, own.space);
+  donor = adapted_donor(donor, own.space);
   if (donor.evaluations.empty())
     return invalid("no setting that it measured lies within this study's parameters");
   return donor;
 }
 
 FoundDonor found(Donor donor, const TunedJob& other, const TunedJob& own) {
-  donor.distance = distance(other, own);
-  return {std::move(donor), printable(readable(differences(other, own)), kDifferenceLimitBytes)};
+  donor.distance = job_distance(other, own);
+  return {std::move(donor),
+          printable(readable(job_differences(other, own)), kDifferenceLimitBytes)};
 }
 
 /// Returns the jobs of the store that can be read, by the ids of their studies.
@@ -137,7 +138,7 @@ Result<std::optional<FoundDonor>> nearest_donor(Store& store, const StudyDefinit
     jobs.push_back(at->second);
   }
   for (const std::size_t place : nearest_first(job, jobs)) {
-    if (distance(jobs[place], job) > kFarthestDonor) break;
+    if (job_distance(jobs[place], job) > kFarthestDonor) break;
     const auto& [study, definition] = candidates[place];
     auto donor = read_donor(store, *study, definition, own);
     if (donor) return found(std::move(*donor), jobs[place], job);

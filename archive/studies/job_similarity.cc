@@ -48,10 +48,10 @@ class Differences {
     if (other != own) add(std::string(what) + " " + other + " instead of " + own, doublings);
   }
 
-  std::vector<Difference> take() { return std::move(all_); }
+  std::vector<JobDifference> take() { return std::move(all_); }
 
  private:
-  std::vector<Difference> all_;
+  std::vector<JobDifference> all_;
 };
 
 struct Link {
@@ -115,7 +115,7 @@ double shape_distance(const Workload& a, const Workload& b) {
   return sum;
 }
 
-double total(const std::vector<Difference>& differences) {
+double total(const std::vector<JobDifference>& differences) {
   double sum = 0;
   for (const auto& difference : differences) sum += difference.doublings;
   return sum;
@@ -137,7 +137,7 @@ bool is_same_job(const Workload& a, const Workload& b) {
          (a.parameters == b.parameters || a.parameters.empty() || b.parameters.empty());
 }
 
-std::vector<Difference> differences(const Topology& other, const Topology& own) {
+std::vector<JobDifference> job_differences(const Topology& other, const Topology& own) {
   Differences found;
   found.add_count("ranks", other.world_size, own.world_size, kMain);
   found.add_text("link", other.link, own.link, link_distance(other.link, own.link));
@@ -156,7 +156,7 @@ std::vector<Difference> differences(const Topology& other, const Topology& own) 
   return found.take();
 }
 
-std::vector<Difference> differences(const Workload& other, const Workload& own) {
+std::vector<JobDifference> job_differences(const Workload& other, const Workload& own) {
   Differences found;
   if (other.bytes() == 0 || own.bytes() == 0) {
     const bool is_plain = !other.program.empty() || !own.program.empty();
@@ -172,28 +172,28 @@ std::vector<Difference> differences(const Workload& other, const Workload& own) 
   return found.take();
 }
 
-std::vector<Difference> differences(const TunedJob& other, const TunedJob& own) {
-  auto all = differences(other.topology, own.topology);
-  for (auto& difference : differences(other.workload, own.workload))
+std::vector<JobDifference> job_differences(const TunedJob& other, const TunedJob& own) {
+  auto all = job_differences(other.topology, own.topology);
+  for (auto& difference : job_differences(other.workload, own.workload))
     all.push_back(std::move(difference));
   return all;
 }
 
-double distance(const Topology& a, const Topology& b) {
-  return total(differences(a, b));
+double job_distance(const Topology& a, const Topology& b) {
+  return total(job_differences(a, b));
 }
 
-double distance(const Workload& a, const Workload& b) {
-  return total(differences(a, b));
+double job_distance(const Workload& a, const Workload& b) {
+  return total(job_differences(a, b));
 }
 
-double distance(const TunedJob& a, const TunedJob& b) {
-  return total(differences(a, b));
+double job_distance(const TunedJob& a, const TunedJob& b) {
+  return total(job_differences(a, b));
 }
 
-std::string readable(std::vector<Difference> differences) {
+std::string readable(std::vector<JobDifference> differences) {
   if (differences.empty()) return "the same topology and workload";
-  std::ranges::stable_sort(differences, std::ranges::greater(), &Difference::doublings);
+  std::ranges::stable_sort(differences, std::ranges::greater(), &JobDifference::doublings);
   std::string text;
   for (const auto& difference : differences) text += (text.empty() ? "" : ", ") + difference.what;
   return text;
@@ -201,7 +201,7 @@ std::string readable(std::vector<Difference> differences) {
 
 std::vector<std::size_t> nearest_first(const TunedJob& own, std::span<const TunedJob> others) {
   std::vector<double> distances;
-  for (const auto& other : others) distances.push_back(distance(other, own));
+  for (const auto& other : others) distances.push_back(job_distance(other, own));
   std::vector<std::size_t> order(others.size());
   std::iota(order.rbegin(), order.rend(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t place) { return distances[place]; });

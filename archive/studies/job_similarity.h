@@ -30,23 +30,23 @@ inline constexpr double kFarthestDonor = 8;
 /// parameters may have any, because earlier versions did not store them.
 bool is_same_job(const Workload& a, const Workload& b);
 
-struct Difference {
+struct JobDifference {
   std::string what;      ///< "4 ranks instead of 2", the other job's value first
   double doublings = 0;  ///< > 0
 };
 
 /// Returns the differences that add up to the distance from `other`.
-std::vector<Difference> differences(const Topology& other, const Topology& own);
-std::vector<Difference> differences(const Workload& other, const Workload& own);
-std::vector<Difference> differences(const TunedJob& other, const TunedJob& own);
+std::vector<JobDifference> job_differences(const Topology& other, const Topology& own);
+std::vector<JobDifference> job_differences(const Workload& other, const Workload& own);
+std::vector<JobDifference> job_differences(const TunedJob& other, const TunedJob& own);
 
-double distance(const Topology& a, const Topology& b);
-double distance(const Workload& a, const Workload& b);
-double distance(const TunedJob& a, const TunedJob& b);
+double job_distance(const Topology& a, const Topology& b);
+double job_distance(const Workload& a, const Workload& b);
+double job_distance(const TunedJob& a, const TunedJob& b);
 
 /// Returns "4 ranks instead of 2, workload …", the largest difference first; "the same topology and
 /// workload" if there is none.
-std::string readable(std::vector<Difference> differences);
+std::string readable(std::vector<JobDifference> differences);
 
 /// Returns the indices of `others` by rising distance from `own`; of equally distant jobs the last
 /// comes first.

@@ -26,8 +26,8 @@ struct StudyToStart {
   StudyDefinition definition;
   std::vector<std::string> command;
   std::string name;   ///< empty: generated
-  Workload workload;  ///< until a report says what it is
-  Topology topology;  ///< of this host, until a report says what the job runs on
+  Workload workload;  ///< replaced once a report names the workload
+  Topology topology;  ///< this host's; replaced once a report names the job's topology
 };
 
 Result<OpenStudy> start_study(Store& store, const StudyToStart& wanted);
@@ -43,7 +43,7 @@ struct StudyToResume {
   bool keep_going = false;
   /// Goes on with so many workers (StudyDefinition::workers); nothing: as before.
   std::optional<std::int64_t> workers = {};
-  /// With these options of Slurm (StudyDefinition::slurm); nothing: as before.
+  /// New options of Slurm (StudyDefinition::slurm); absent: they stay as they are.
   std::optional<std::string> slurm = {};
 };
 

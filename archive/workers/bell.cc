@@ -19,7 +19,7 @@ void Bell::ring() noexcept {
   (void)::eventfd_write(fd_, 1);
 }
 
-Wait Bell::wait_unless_cancelled(const CancelToken& cancel) {
+InterruptibleWait Bell::wait_unless_cancelled(const CancelToken& cancel) {
   return [this, &cancel](std::int64_t ns) {
     std::array<pollfd, 2> files = {{{cancel.fd(), POLLIN, 0}, {fd_, POLLIN, 0}}};
     poll(files.data(), files.size(), static_cast<int>(std::max<std::int64_t>(ns / 1'000'000, 1)));

@@ -19,8 +19,8 @@ class Bell {
 
   void ring() noexcept;
 
-  /// Returns a Wait that also ends when this bell, which must outlive it, is rung.
-  Wait wait_unless_cancelled(const CancelToken& cancel);
+  /// Returns an InterruptibleWait that also ends when this bell, which must outlive it, is rung.
+  InterruptibleWait wait_unless_cancelled(const CancelToken& cancel);
 
  private:
   const int fd_;  ///< negative if there are no descriptors left; then waits end by time

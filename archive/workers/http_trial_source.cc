@@ -92,7 +92,7 @@ Result<void> HttpTrialSource::leave(std::int64_t study_id, std::string_view work
 }
 
 Result<void> HttpTrialSource::finish(std::int64_t study_id, const Trial& trial) {
-  HOCKET_TRY(post(study_id, "finish", ended_trial_json(fitted(trial))));
+  HOCKET_TRY(post(study_id, "finish", ended_trial_json(thinned_trial(trial))));
   return {};
 }
 

@@ -30,7 +30,7 @@ class HttpTrialSource final : public TrialSource {
                               const nlohmann::json& body);
 
   HttpClient client_;
-  HttpClient renewing_client_;  ///< of the thread that renews
+  HttpClient renewing_client_;  ///< used only by the thread that renews the lease
 };
 
 }  // namespace hocket

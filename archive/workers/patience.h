@@ -14,7 +14,7 @@ namespace hocket {
 class Patience {
  public:
   /// All must outlive this. `goes_on` is asked before each further try.
-  Patience(const Clock& clock, Wait wait, std::function<bool()> goes_on)
+  Patience(const Clock& clock, InterruptibleWait wait, std::function<bool()> goes_on)
       : clock_(clock), wait_(std::move(wait)), goes_on_(std::move(goes_on)) {}
 
   /// Returns what `call` returns, and calls it again while it says that the store cannot be reached
@@ -35,7 +35,7 @@ class Patience {
 
  private:
   const Clock& clock_;
-  Wait wait_;
+  InterruptibleWait wait_;
   std::function<bool()> goes_on_;
 };
 

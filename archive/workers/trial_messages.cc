@@ -231,7 +231,7 @@ void read_ended_trial(JsonReader& reader, Trial& trial) {
   reader.part("report", outcome.report, read_report);
 }
 
-Trial fitted(Trial trial, std::size_t limit_bytes) {
+Trial thinned_trial(Trial trial, std::size_t limit_bytes) {
   const Measurements all = measurements_of(trial.outcome);
   const std::string message = trial.outcome.message;
   for (std::size_t stride = 2; message_text(ended_trial_json(trial)).size() > limit_bytes;

@@ -38,7 +38,7 @@ inline constexpr std::size_t kMostEndedTrialBytes = 1'000'000;
 /// Returns an ended trial that has at most `limit_bytes` as JSON: where there are more, only every
 /// 2nd, 4th, … value of each metric is kept, and the message says so. The trial's value and spread
 /// are still those of all samples.
-Trial fitted(Trial trial, std::size_t limit_bytes = kMostEndedTrialBytes);
+Trial thinned_trial(Trial trial, std::size_t limit_bytes = kMostEndedTrialBytes);
 
 /// Returns JSON, valid UTF-8, of a document that may hold any bytes.
 std::string message_text(const nlohmann::json& document);

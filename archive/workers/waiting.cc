@@ -4,7 +4,7 @@
 
 namespace hocket {
 
-Wait wait_unless_cancelled(const CancelToken& cancel) {
+InterruptibleWait wait_unless_cancelled(const CancelToken& cancel) {
   return [&cancel](std::int64_t ns) {
     pollfd file{cancel.fd(), POLLIN, 0};
     // A signal ends the wait early, which costs one more look.

@@ -13,10 +13,10 @@
 namespace hocket {
 
 /// Waits for so many nanoseconds, or until the caller is asked to stop.
-using Wait = std::function<void(std::int64_t ns)>;
+using InterruptibleWait = std::function<void(std::int64_t ns)>;
 
-/// Returns a Wait that ends when `cancel`, which must outlive it, is cancelled.
-Wait wait_unless_cancelled(const CancelToken& cancel);
+/// Returns an InterruptibleWait that ends when `cancel`, which must outlive it, is cancelled.
+InterruptibleWait wait_unless_cancelled(const CancelToken& cancel);
 
 inline constexpr std::int64_t kShortestWaitNs = 20'000'000;
 inline constexpr std::int64_t kLongestWaitNs = 1'000'000'000;

@@ -33,7 +33,8 @@ std::string time_is_up(std::optional<std::int64_t> left_ns, std::int64_t longest
 class Worker {
  public:
   Worker(TrialSource& source, const WorkerOptions& options, const MakeRunner& make_runner,
-         WorkerObserver& observer, const Clock& clock, const CancelToken& cancel, const Wait& wait)
+         WorkerObserver& observer, const Clock& clock, const CancelToken& cancel,
+         const InterruptibleWait& wait)
       : source_(source),
         options_(options),
         make_runner_(make_runner),
@@ -62,7 +63,7 @@ class Worker {
   WorkerObserver& observer_;
   const Clock& clock_;
   const CancelToken& cancel_;
-  const Wait& wait_;
+  const InterruptibleWait& wait_;
   const Patience patience_;
   std::int64_t study_id_ = 0;
   std::int64_t trials_ = 0;
@@ -191,7 +192,8 @@ MakeRunner command_runners(const Clock& clock, const CancelToken& cancel,
 
 Result<WorkerEnd> run_worker(TrialSource& source, const WorkerOptions& options,
                              const MakeRunner& make_runner, WorkerObserver& observer,
-                             const Clock& clock, const CancelToken& cancel, const Wait& wait) {
+                             const Clock& clock, const CancelToken& cancel,
+                             const InterruptibleWait& wait) {
   return Worker(source, options, make_runner, observer, clock, cancel, wait).run();
 }
 

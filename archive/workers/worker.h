@@ -48,8 +48,8 @@ class WorkerObserver {
 };
 
 struct WorkerEnd {
-  std::int64_t trials = 0;  ///< that it ran and stored
-  std::string reason;       ///< why it left, one line
+  std::int64_t trials = 0;  ///< number of trials that the worker ran and stored
+  std::string reason;       ///< why the worker left, one line
 };
 
 /// Makes the runner for a study whose objective is resolved as far as its trials have shown. Of the
@@ -68,6 +68,7 @@ MakeRunner command_runners(const Clock& clock, const CancelToken& cancel,
 /// back the trial; the store's, after kStorePatienceNs.
 Result<WorkerEnd> run_worker(TrialSource& source, const WorkerOptions& options,
                              const MakeRunner& make_runner, WorkerObserver& observer,
-                             const Clock& clock, const CancelToken& cancel, const Wait& wait);
+                             const Clock& clock, const CancelToken& cancel,
+                             const InterruptibleWait& wait);
 
 }  // namespace hocket

@@ -10,7 +10,7 @@
 namespace hocket {
 
 WorkerCrew::WorkerCrew(Store& store, const StudyRow& study, const Clock& clock,
-                       const CancelToken& cancel, Wait wait, OnLook on_look)
+                       const CancelToken& cancel, InterruptibleWait wait, OnLook on_look)
     : store_(store),
       study_(study),
       clock_(clock),

@@ -33,7 +33,7 @@ class WorkerCrew final : public TrialCrew {
   /// All must outlive this. `study` is owned by this process. A wait that ends without a change is
   /// followed by a look at `cancel`.
   WorkerCrew(Store& store, const StudyRow& study, const Clock& clock, const CancelToken& cancel,
-             Wait wait, OnLook on_look = {});
+             InterruptibleWait wait, OnLook on_look = {});
 
   /// Comes before all other calls.
   Result<std::vector<Trial>> running() override;
@@ -63,12 +63,12 @@ class WorkerCrew final : public TrialCrew {
   const StudyRow study_;
   const Clock& clock_;
   const CancelToken& cancel_;
-  const Wait wait_;
+  const InterruptibleWait wait_;
   const OnLook on_look_;
   const Patience patience_;
   std::map<std::int64_t, std::int64_t> running_;  ///< numbers of trials by their ids
-  std::optional<std::int64_t> last_number_;       ///< of the study's trials, in the store
-  std::size_t places_ = 0;                        ///< what the study knows to be free
+  std::optional<std::int64_t> last_number_;  ///< highest number of the study's trials in the store
+  std::size_t places_ = 0;                   ///< free places that the study knows of
 };
 
 }  // namespace hocket

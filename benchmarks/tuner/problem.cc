@@ -61,7 +61,7 @@ Result<std::vector<Checkpoint>> measure(const Problem& problem, SearchOptions op
     options.seed = seed_of(problem.name) + i;
     const auto search = make_search(problem.table.space(), options);
     if (!search) return failure(search.error().in(problem.name));
-    const auto replayed = replay(problem.table, **search, trials, options.seed);
+    const auto replayed = replay_table(problem.table, **search, trials, options.seed);
     if (!replayed) return failure(replayed.error().in(problem.name));
     for (std::size_t k = 0; k < counts.size(); ++k) {
       const std::size_t last = std::min(counts[k], replayed->size()) - 1;

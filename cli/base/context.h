@@ -20,7 +20,7 @@ enum ExitStatus : int {
   kInterrupted = 130,
 };
 
-struct Context {
+struct VerbContext {
   std::ostream& out;    ///< results
   std::ostream& err;    ///< progress and the origin of results
   int err_columns = 0;  ///< width of the terminal if `err` is one, otherwise 0
@@ -29,6 +29,6 @@ struct Context {
 
 /// Performs a verb and returns the exit status. An error is printed, and its code determines the
 /// exit status.
-using Action = std::function<Result<int>(Context&)>;
+using VerbAction = std::function<Result<int>(VerbContext&)>;
 
 }  // namespace hocket

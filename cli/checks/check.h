@@ -17,13 +17,13 @@ enum class CheckState {
 
 std::string_view to_string(CheckState state);
 
-struct Check {
+struct DoctorCheck {
   std::string what;
   CheckState state = CheckState::ok;
-  std::string found;        ///< what is there, or where it was looked for
-  std::string remedy = {};  ///< what to do; empty if nothing
+  std::string found;        ///< finding, or the places that were searched
+  std::string remedy = {};  ///< action for the user; empty if none is needed
 
-  friend bool operator==(const Check&, const Check&) = default;
+  friend bool operator==(const DoctorCheck&, const DoctorCheck&) = default;
 };
 
 }  // namespace hocket

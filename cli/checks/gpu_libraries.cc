@@ -13,8 +13,8 @@ std::string searched_text(const std::string& library) {
   return text;
 }
 
-Check check_gpu_library(const std::string& what, const std::string& library,
-                        const std::string& remedy, const LibraryProbe& probe) {
+DoctorCheck check_gpu_library(const std::string& what, const std::string& library,
+                              const std::string& remedy, const LibraryProbe& probe) {
   const auto candidates = library_candidates(library);
   if (const auto found = probe(candidates)) return {.what = what, .found = found->file};
   return {.what = what,
@@ -23,7 +23,7 @@ Check check_gpu_library(const std::string& what, const std::string& library,
           .remedy = remedy + ", or name its folder in LD_LIBRARY_PATH"};
 }
 
-Check check_driver(const GpuSurroundings& gpu, const LibraryProbe& probe) {
+DoctorCheck check_driver(const GpuSurroundings& gpu, const LibraryProbe& probe) {
   const std::vector<std::string> driver = {"libcuda.so.1"};
   const std::string models = accelerator_name(gpu.accelerators);
   if (probe(driver)) {
@@ -46,7 +46,8 @@ GpuSurroundings gpu_surroundings() {
   return {.toolkit = HOCKET_CUDA_MAJOR, .accelerators = probe_accelerators()};
 }
 
-std::vector<Check> check_gpu_libraries(const GpuSurroundings& gpu, const LibraryProbe& probe) {
+std::vector<DoctorCheck> check_gpu_libraries(const GpuSurroundings& gpu,
+                                             const LibraryProbe& probe) {
   if (gpu.toolkit == 0) {
     return {{.what = "CUDA",
              .state = CheckState::note,

@@ -20,6 +20,6 @@ struct GpuSurroundings {
 /// Returns the surroundings of this process.
 GpuSurroundings gpu_surroundings();
 
-std::vector<Check> check_gpu_libraries(const GpuSurroundings& gpu, const LibraryProbe& probe);
+std::vector<DoctorCheck> check_gpu_libraries(const GpuSurroundings& gpu, const LibraryProbe& probe);
 
 }  // namespace hocket

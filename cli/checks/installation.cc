@@ -24,9 +24,9 @@ std::vector<std::string> client_candidates(const fs::path& prefix, const std::st
   return candidates;
 }
 
-Check check_client_library(const fs::path& prefix, const std::string& variable,
-                           const LibraryProbe& probe) {
-  Check check{.what = "client library", .found = {}};
+DoctorCheck check_client_library(const fs::path& prefix, const std::string& variable,
+                                 const LibraryProbe& probe) {
+  DoctorCheck check{.what = "client library", .found = {}};
   const auto candidates = client_candidates(prefix, variable);
   const auto library = probe(candidates);
   if (library && library->interface == HOCKET_CLIENT_ABI) {
@@ -50,8 +50,8 @@ Check check_client_library(const fs::path& prefix, const std::string& variable,
 }
 
 /// Says whether one of the files is there, which `remedy` brings.
-Check check_files(const std::string& what, const std::vector<fs::path>& files,
-                  const std::string& remedy) {
+DoctorCheck check_files(const std::string& what, const std::vector<fs::path>& files,
+                        const std::string& remedy) {
   const auto exists = [](const fs::path& file) {
     std::error_code error;
     return fs::exists(file, error);
@@ -66,7 +66,8 @@ Check check_files(const std::string& what, const std::vector<fs::path>& files,
 
 }  // namespace
 
-std::vector<Check> check_installation(const Installation& installation, const LibraryProbe& probe) {
+std::vector<DoctorCheck> check_installation(const Installation& installation,
+                                            const LibraryProbe& probe) {
   const fs::path prefix = installation.program.parent_path().parent_path();
   const fs::path share = prefix / "share";
   return {

@@ -20,6 +20,7 @@ struct Installation {
 
 /// Returns checks of the program, the client library, the package for Python, the manual pages and
 /// the completion.
-std::vector<Check> check_installation(const Installation& installation, const LibraryProbe& probe);
+std::vector<DoctorCheck> check_installation(const Installation& installation,
+                                            const LibraryProbe& probe);
 
 }  // namespace hocket

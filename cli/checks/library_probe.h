@@ -12,7 +12,7 @@ namespace hocket {
 
 struct ProbedLibrary {
   std::string file;              ///< the candidate that was opened
-  std::optional<int> interface;  ///< what its function hocket_client_abi() returns, if it has one
+  std::optional<int> interface;  ///< result of its function hocket_client_abi(), if it has one
 
   friend bool operator==(const ProbedLibrary&, const ProbedLibrary&) = default;
 };

@@ -44,8 +44,8 @@ std::string property(const std::string& shown, const std::string& name) {
 
 }  // namespace
 
-Check check_daemon() {
-  Check check{.what = "daemon", .found = {}};
+DoctorCheck check_daemon() {
+  DoctorCheck check{.what = "daemon", .found = {}};
   const auto named = process_environment("HOCKET_DAEMON");
   if (!named || named->empty()) {
     check.state = CheckState::note;
@@ -69,7 +69,7 @@ Check check_daemon() {
   return check;
 }
 
-Check check_open_files(std::uint64_t limit) {
+DoctorCheck check_open_files(std::uint64_t limit) {
   if (limit >= kDaemonFiles) {
     return {.what = "open files",
             .found = limit == RLIM_INFINITY ? "no limit" : "up to " + std::to_string(limit)};
@@ -81,8 +81,8 @@ Check check_open_files(std::uint64_t limit) {
               "for a daemon, raise the hard limit (ulimit -Hn) to " + std::to_string(kDaemonFiles)};
 }
 
-Check check_unit(const std::optional<std::string>& shown) {
-  Check check{.what = "systemd unit", .state = CheckState::note, .found = {}};
+DoctorCheck check_unit(const std::optional<std::string>& shown) {
+  DoctorCheck check{.what = "systemd unit", .state = CheckState::note, .found = {}};
   if (!shown) {
     check.found = "systemd does not run here";
     return check;
@@ -106,7 +106,7 @@ Check check_unit(const std::optional<std::string>& shown) {
   return check;
 }
 
-std::vector<Check> check_service() {
+std::vector<DoctorCheck> check_service() {
   rlimit limit{};
   const bool is_known = ::getrlimit(RLIMIT_NOFILE, &limit) == 0;
   return {check_daemon(), check_open_files(is_known ? limit.rlim_max : RLIM_INFINITY),

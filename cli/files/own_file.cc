@@ -24,7 +24,7 @@ struct KindRule {
   bool may_be_shared = false;  ///< other users may own it where they share it
 };
 
-/// By OwnKind.
+/// Rules for the files of each kind, by OwnKind.
 constexpr std::array kRules = {
     KindRule{"store", S_IFREG, kWriteByAll, "the first study or profile makes it", false, true},
     KindRule{"traces", S_IFDIR, kWriteByAll, "a job that is profiled makes it", false, true},
@@ -86,8 +86,8 @@ bool is_wrong(OwnState state) {
          state == OwnState::unusable;
 }
 
-OwnFile judged(OwnKind kind, std::string path, const PathStatus& status, uid_t user,
-               bool is_shared) {
+OwnFile judged_file(OwnKind kind, std::string path, const PathStatus& status, uid_t user,
+                    bool is_shared) {
   const KindRule& rule = rule_of(kind);
   OwnFile file{kind, std::move(path), status.bytes};
   const auto is = [&](OwnState state, std::string advice) {

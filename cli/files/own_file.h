@@ -30,12 +30,12 @@ std::string_view to_string(OwnKind kind);
 
 enum class OwnState {
   ok,
-  in_use,     ///< by a running process, or too young to say that it is left over
-  missing,    ///< which is no error
-  left_over,  ///< of a process that was killed; `hocket prune` removes it
+  in_use,     ///< a running process uses it, or it is too young to count as left over
+  missing,    ///< does not exist, which is no error
+  left_over,  ///< its process was killed; `hocket prune` removes it
   wrong_permissions,
   wrong_owner,
-  unusable,  ///< of another type, or it cannot be read
+  unusable,  ///< has another file type, or cannot be read
 };
 
 std::string_view to_string(OwnState state);
@@ -46,9 +46,9 @@ bool is_wrong(OwnState state);
 struct OwnFile {
   OwnKind kind = OwnKind::store;
   std::string path;
-  std::int64_t bytes = 0;  ///< with all that is in it, for folders of traces and of scratch
+  std::int64_t bytes = 0;  ///< of folders of traces and of scratch, with their content
   OwnState state = OwnState::ok;
-  std::string advice = {};  ///< what to do, or what it waits for; empty if nothing
+  std::string advice = {};  ///< action for the user, or what the file waits for; may be empty
 
   bool operator==(const OwnFile&) const = default;
 };
@@ -66,8 +66,8 @@ inline constexpr std::int64_t kLeftOverAfterNs = 24LL * 3600 * 1'000'000'000;
 
 /// Returns `path` with its state by type, owner and permissions. `user` is who runs hocket. A store
 /// that several users share may belong to another one, and so may its traces: `is_shared`.
-OwnFile judged(OwnKind kind, std::string path, const PathStatus& status, uid_t user,
-               bool is_shared);
+OwnFile judged_file(OwnKind kind, std::string path, const PathStatus& status, uid_t user,
+                    bool is_shared);
 
 /// Returns an unfinished file or folder, last changed at `changed_at_ns`: left over once it is old,
 /// in use before.

@@ -72,7 +72,8 @@ FolderContent content_of(const std::string& folder) {
 /// The search of find_own_files(), kind by kind.
 class FileSearch {
  public:
-  FileSearch(const OwnPlaces& places, const Viewer& viewer) : places_(places), viewer_(viewer) {}
+  FileSearch(const OwnPlaces& places, const FilesUser& files_user)
+      : places_(places), files_user_(files_user) {}
 
   std::vector<OwnFile> all() {
     look_at_store();
@@ -85,13 +86,14 @@ class FileSearch {
 
  private:
   OwnFile judge(OwnKind kind, const std::string& path, Symlinks links) const {
-    return judged(kind, path, status_of(path, links), viewer_.user, places_.is_store_shared);
+    return judged_file(kind, path, status_of(path, links), files_user_.user,
+                       places_.is_store_shared);
   }
 
   /// Says where files of a kind would be, if there are none.
   void add_if_none(OwnKind kind, const std::string& pattern) {
     if (std::ranges::find(found_, kind, &OwnFile::kind) != found_.end()) return;
-    found_.push_back(judged(kind, pattern, {}, viewer_.user, places_.is_store_shared));
+    found_.push_back(judged_file(kind, pattern, {}, files_user_.user, places_.is_store_shared));
   }
 
   void look_at_store() {
@@ -157,7 +159,7 @@ class FileSearch {
         traces.advice = "of no profile in this store; another store may have it";
       } else if (traces.state == OwnState::ok && !is_known) {
         traces = judged_unfinished(OwnKind::traces, path, content.bytes, content.changed_at_ns,
-                                   viewer_.now_unix_ns);
+                                   files_user_.now_unix_ns);
       }
       found_.push_back(std::move(traces));
     }
@@ -210,8 +212,9 @@ class FileSearch {
   void add_unfinished(OwnKind kind, const std::string& path) {
     OwnFile file = judge(kind, path, Symlinks::kept);
     if (file.state == OwnState::ok) {
-      file = judged_unfinished(kind, path, file.bytes,
-                               status_of(path, Symlinks::kept).changed_at_ns, viewer_.now_unix_ns);
+      file =
+          judged_unfinished(kind, path, file.bytes, status_of(path, Symlinks::kept).changed_at_ns,
+                            files_user_.now_unix_ns);
     }
     found_.push_back(std::move(file));
   }
@@ -232,7 +235,7 @@ class FileSearch {
   }
 
   const OwnPlaces& places_;
-  const Viewer& viewer_;
+  const FilesUser& files_user_;
   std::optional<std::vector<ProfileRow>> profiles_;  // absent if the store cannot be read
   std::vector<OwnFile> found_;
 };
@@ -263,8 +266,8 @@ OwnPlaces own_places(const std::string& store, const Environment& environment) {
   return places;
 }
 
-std::vector<OwnFile> find_own_files(const OwnPlaces& places, const Viewer& viewer) {
-  return FileSearch(places, viewer).all();
+std::vector<OwnFile> find_own_files(const OwnPlaces& places, const FilesUser& files_user) {
+  return FileSearch(places, files_user).all();
 }
 
 Result<bool> remove_left_over(const OwnFile& file, const OwnPlaces& places) {

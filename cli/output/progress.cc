@@ -18,7 +18,7 @@ std::int64_t search_total(const StudyDefinition& definition) {
 
 }  // namespace
 
-Progress::Progress(std::ostream& err, int columns, const StudyDefinition& definition)
+StudyProgress::StudyProgress(std::ostream& err, int columns, const StudyDefinition& definition)
     : err_(err),
       columns_(columns),
       unit_(unit_of(definition.objective)),
@@ -27,11 +27,11 @@ Progress::Progress(std::ostream& err, int columns, const StudyDefinition& defini
       search_total_(search_total(definition)),
       confirm_pairs_(definition.confirm_pairs) {}
 
-Progress::~Progress() {
+StudyProgress::~StudyProgress() {
   if (line_open_) err_ << std::endl;
 }
 
-std::string Progress::label(TrialPhase phase, std::int64_t ordinal) const {
+std::string StudyProgress::label(TrialPhase phase, std::int64_t ordinal) const {
   if (phase == TrialPhase::search) {
     return "trial " + std::to_string(ordinal) + "/" + std::to_string(search_total_);
   }
@@ -42,18 +42,18 @@ std::string Progress::label(TrialPhase phase, std::int64_t ordinal) const {
   return "confirmation " + std::to_string(ordinal) + "/" + std::to_string(total);
 }
 
-std::string Progress::best_text() const {
+std::string StudyProgress::best_text() const {
   return best_ ? "  best " + value_text(*best_, unit_) : std::string();
 }
 
-void Progress::rewrite(const std::string& line) {
+void StudyProgress::rewrite(const std::string& line) {
   // Leaves one column free, because a full line would wrap.
   err_ << "\r\033[K" << printable(line, static_cast<std::size_t>(std::max(columns_ - 1, 1)))
        << std::flush;
   line_open_ = true;
 }
 
-void Progress::recall(const Trial& trial) {
+void StudyProgress::recall(const Trial& trial) {
   if (trial.phase == TrialPhase::confirm) {
     ++confirmed_;
     return;
@@ -65,19 +65,19 @@ void Progress::recall(const Trial& trial) {
   if (is_complete(trial) && is_better(*trial.outcome.value)) best_ = trial.outcome.value;
 }
 
-void Progress::note(const std::string& line) {
+void StudyProgress::note(const std::string& line) {
   if (line_open_) err_ << "\r\033[K";
   line_open_ = false;
   err_ << line << std::endl;
 }
 
-void Progress::started(TrialPhase phase, const Params& params) {
+void StudyProgress::started(TrialPhase phase, const Params& params) {
   if (columns_ == 0) return;
   const std::int64_t done = phase == TrialPhase::search ? searched_ : confirmed_;
   rewrite(label(phase, done + 1) + best_text() + last_ + "  now " + params_text(params));
 }
 
-void Progress::finished(const Trial& trial, const std::string& note) {
+void StudyProgress::finished(const Trial& trial, const std::string& note) {
   recall(trial);
   const auto& outcome = trial.outcome;
   std::string ending = outcome.state == TrialState::complete

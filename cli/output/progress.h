@@ -15,13 +15,13 @@
 
 namespace hocket {
 
-class Progress {
+class StudyProgress {
  public:
   /// `columns`: width of the terminal if `err` is one, otherwise 0. `err` must outlive this object.
-  Progress(std::ostream& err, int columns, const StudyDefinition& definition);
-  ~Progress();  ///< Ends the line on a terminal.
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  StudyProgress(std::ostream& err, int columns, const StudyDefinition& definition);
+  ~StudyProgress();  ///< Ends the line on a terminal.
+  StudyProgress(const StudyProgress&) = delete;
+  StudyProgress& operator=(const StudyProgress&) = delete;
 
   /// Counts a trial of an earlier run without showing it.
   void recall(const Trial& trial);
@@ -42,7 +42,7 @@ class Progress {
 
   std::ostream& err_;
   const int columns_;
-  const Unit unit_;
+  const ObjectiveUnit unit_;
   const Direction direction_;
   const std::vector<Objective> others_;
   const std::int64_t search_total_, confirm_pairs_;

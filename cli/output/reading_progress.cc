@@ -28,7 +28,7 @@ void ReadingLine::show(const std::string& name, std::int64_t bytes, std::int64_t
   if (now < next_ns_) return;
   next_ns_ = now + kEveryNs;
   const auto size = [](std::int64_t count) {
-    return value_text(static_cast<double>(count), Unit::bytes);
+    return value_text(static_cast<double>(count), ObjectiveUnit::bytes);
   };
   std::string line = "reading ";
   if (of_bytes > 0) {

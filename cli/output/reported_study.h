@@ -11,7 +11,8 @@ namespace hocket {
 class ReportedStudy final : public StudyObserver {
  public:
   /// Both must outlive this.
-  ReportedStudy(StudyRecord& record, Progress& progress) : record_(record), progress_(progress) {}
+  ReportedStudy(StudyRecord& record, StudyProgress& progress)
+      : record_(record), progress_(progress) {}
 
   Result<void> trial_started(std::int64_t number, TrialPhase phase, const Params& params) override {
     progress_.started(phase, params);
@@ -30,7 +31,7 @@ class ReportedStudy final : public StudyObserver {
 
  private:
   StudyRecord& record_;
-  Progress& progress_;
+  StudyProgress& progress_;
 };
 
 }  // namespace hocket

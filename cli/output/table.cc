@@ -17,12 +17,12 @@ std::size_t width(const std::string& text) {
 
 }  // namespace
 
-void Table::add(std::vector<std::string> cells) {
+void TextTable::add(std::vector<std::string> cells) {
   HOCKET_CHECK(cells.size() == rows_.front().size(), "a row has a cell for each heading");
   rows_.push_back(std::move(cells));
 }
 
-void Table::print(std::ostream& out) const {
+void TextTable::print(std::ostream& out) const {
   std::vector<std::size_t> widths(rows_.front().size());
   for (const auto& row : rows_) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));

@@ -8,9 +8,9 @@
 
 namespace hocket {
 
-class Table {
+class TextTable {
  public:
-  explicit Table(std::vector<std::string> headings) : rows_{std::move(headings)} {}
+  explicit TextTable(std::vector<std::string> headings) : rows_{std::move(headings)} {}
 
   /// Adds a row. Requires one cell per heading.
   void add(std::vector<std::string> cells);

@@ -30,7 +30,7 @@ bool is_terminal(const std::ostream& out) {
   return out.rdbuf() == std::cout.rdbuf() && isatty(STDOUT_FILENO) == 1;
 }
 
-Screen::Screen(std::ostream& out) : out_(out) {
+TerminalScreen::TerminalScreen(std::ostream& out) : out_(out) {
   // Without the pipe, a new size takes effect with the next drawing.
   if (pipe2(resized_, O_NONBLOCK | O_CLOEXEC) == 0) resized_end = resized_[1];
   struct sigaction action {};
@@ -40,7 +40,7 @@ Screen::Screen(std::ostream& out) : out_(out) {
   out_ << kEnter << std::flush;
 }
 
-Screen::~Screen() {
+TerminalScreen::~TerminalScreen() {
   out_ << kLeave << std::flush;
   sigaction(SIGWINCH, &before_, nullptr);
   resized_end = -1;
@@ -49,14 +49,14 @@ Screen::~Screen() {
   }
 }
 
-TerminalSize Screen::size() const {
+TerminalSize TerminalScreen::size() const {
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0)
     return {};
   return {size.ws_col, size.ws_row};
 }
 
-void Screen::draw(const std::vector<std::string>& lines) {
+void TerminalScreen::draw(const std::vector<std::string>& lines) {
   char bytes[64];
   while (resized_[0] >= 0 && ::read(resized_[0], bytes, sizeof bytes) > 0) {
   }

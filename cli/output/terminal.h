@@ -20,13 +20,13 @@ bool is_terminal(const std::ostream& out);
 
 /// While it lives, shows the alternate screen without a cursor. Restores the previous content
 /// afterwards.
-class Screen {
+class TerminalScreen {
  public:
   /// Requires that `out` is a terminal (is_terminal) and outlives this object.
-  explicit Screen(std::ostream& out);
-  ~Screen();
-  Screen(const Screen&) = delete;
-  Screen& operator=(const Screen&) = delete;
+  explicit TerminalScreen(std::ostream& out);
+  ~TerminalScreen();
+  TerminalScreen(const TerminalScreen&) = delete;
+  TerminalScreen& operator=(const TerminalScreen&) = delete;
 
   TerminalSize size() const;
 

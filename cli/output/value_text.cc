@@ -32,8 +32,9 @@ std::int64_t age_unit_ns(char unit) {
 }  // namespace
 
 Result<std::int64_t> parse_duration(std::string_view text) {
-  const auto seconds = parse_value(text, Unit::none);
-  const auto ns = seconds ? Result<double>(*seconds * 1e9) : parse_value(text, Unit::nanoseconds);
+  const auto seconds = parse_value(text, ObjectiveUnit::none);
+  const auto ns =
+      seconds ? Result<double>(*seconds * 1e9) : parse_value(text, ObjectiveUnit::nanoseconds);
   if (ns && *ns >= 1 && *ns <= kLongestNs) return static_cast<std::int64_t>(std::llround(*ns));
   return failure(ErrorCode::invalid_argument,
                  "expected a duration above 0 and up to 30 days, such as 90, 30s, 5m or 1.5h, "
@@ -57,10 +58,11 @@ Result<std::int64_t> parse_age(std::string_view text) {
                      std::string(text) + "\"");
 }
 
-std::string measured_text(std::optional<double> value, double spread, const Unit& unit) {
+std::string measured_text(std::optional<double> value, double spread, const ObjectiveUnit& unit) {
   if (!value) return "-";
   // The name of a program's own unit, unlike a scale, is the same for both.
-  const Unit& of_value = unit.kind == Unit::Kind::own ? Unit::none : unit;
+  const ObjectiveUnit& of_value =
+      unit.kind == ObjectiveUnit::Kind::own ? ObjectiveUnit::none : unit;
   return value_text(*value, of_value) + " ± " + value_text(spread, unit);
 }
 

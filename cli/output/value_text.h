@@ -24,7 +24,7 @@ Result<std::int64_t> parse_duration(std::string_view text);
 Result<std::int64_t> parse_age(std::string_view text);
 
 /// Returns for example "411.2 ms ± 1.31 ms", "900 ± 3 tokens/s"; "-" if there is no value.
-std::string measured_text(std::optional<double> value, double spread, const Unit& unit);
+std::string measured_text(std::optional<double> value, double spread, const ObjectiveUnit& unit);
 
 /// Returns for example "19.8 %".
 std::string percent_text(double share);

@@ -153,7 +153,7 @@ class Launch {
   const Meeting meeting_;
   const SignalInbox& inbox_;
   SteadyClock clock_;
-  std::vector<pid_t> pids_;  ///< of the servers, then of the ranks; 0 if it has ended
+  std::vector<pid_t> pids_;  ///< servers first, then ranks; 0 once a process has ended
   LaunchResult result_;
   std::optional<std::int64_t> kill_at_ns_;  ///< set once the job is being ended
   bool killed_ = false;

@@ -70,7 +70,7 @@ DescribedOption describe_option(const CLI::Option& option) {
 
 }  // namespace
 
-DescribedVerb describe(const CLI::App& app, bool (*takes_command)(std::string_view verb)) {
+DescribedVerb describe_verb(const CLI::App& app, bool (*takes_command)(std::string_view verb)) {
   DescribedVerb described{.name = app.get_name(),
                           .description = app.get_description(),
                           .footer = app.get_footer(),
@@ -81,7 +81,7 @@ DescribedVerb describe(const CLI::App& app, bool (*takes_command)(std::string_vi
     list.push_back(describe_option(*option));
   }
   for (const CLI::App* verb : app.get_subcommands({})) {
-    if (!verb->get_group().empty()) described.verbs.push_back(describe(*verb, takes_command));
+    if (!verb->get_group().empty()) described.verbs.push_back(describe_verb(*verb, takes_command));
   }
   return described;
 }

@@ -27,8 +27,8 @@ struct DescribedOption {
   std::vector<std::string> names;  ///< short ones first: "-o", "--output"
   std::string description;
   ValueKind kind = ValueKind::text;
-  std::string value_name;          ///< what help calls the value, "FILE"; empty for a flag
-  std::vector<std::string> words;  ///< the values, or with settings their beginnings, "KNOB="
+  std::string value_name;          ///< name of the value in help, "FILE"; empty for a flag
+  std::vector<std::string> words;  ///< possible values; of settings their beginnings, "KNOB="
   std::string range;               ///< such as "INT in [1 - 5]"; empty for any
   std::string default_text;
   bool is_required = false;
@@ -49,6 +49,6 @@ struct DescribedVerb {
 
 /// Describes what `app` and its verbs declare, in the order of declaration. `takes_command` says
 /// whether the verb of a name may run a command behind "--".
-DescribedVerb describe(const CLI::App& app, bool (*takes_command)(std::string_view verb));
+DescribedVerb describe_verb(const CLI::App& app, bool (*takes_command)(std::string_view verb));
 
 }  // namespace hocket

@@ -43,7 +43,7 @@ class LocalWorkers {
   CancelToken cancel_;
   mutable std::mutex mutex_;
   std::optional<Error> error_;  ///< the first; guarded by mutex_
-  std::deque<Bell> bells_;      ///< of each worker
+  std::deque<Bell> bells_;      ///< one for each worker
   std::vector<std::thread> threads_;
 };
 

@@ -20,8 +20,8 @@ namespace hocket {
 namespace {
 
 /// The earlier study to start from; one that turns out not to fit is none.
-Result<std::optional<Donor>> find_donor(Progress& progress, Store& store, const OpenStudy& open,
-                                        const Trial& first) {
+Result<std::optional<Donor>> find_donor(StudyProgress& progress, Store& store,
+                                        const OpenStudy& open, const Trial& first) {
   auto found = take_donor(store, open.study.id, first);
   if (!found) {
     if (found.error().code != ErrorCode::invalid_argument)
@@ -72,7 +72,7 @@ class WakingObserver final : public StudyObserver {
 class StudyRun {
  public:
   StudyRun(Store& store, const OpenStudy& open, const StudyRunOptions& options, StudyRecord& record,
-           Progress& progress, const CancelToken& cancel)
+           StudyProgress& progress, const CancelToken& cancel)
       : store_(store),
         open_(open),
         options_(options),
@@ -159,7 +159,7 @@ class StudyRun {
   const OpenStudy& open_;
   const StudyRunOptions& options_;
   StudyRecord& record_;
-  Progress& progress_;
+  StudyProgress& progress_;
   ReportedStudy observer_;
   const CancelToken& cancel_;
   const SteadyClock clock_;
@@ -171,12 +171,12 @@ class StudyRun {
 }  // namespace
 
 Result<StudyResult> run_open_study(Store& store, const OpenStudy& open,
-                                   const StudyRunOptions& options, Context& context) {
+                                   const StudyRunOptions& options, VerbContext& context) {
   const auto topology = topology_of(store, open.study);
   HOCKET_TRY(topology);
   CancelToken cancel;
   const InterruptGuard guard(cancel);
-  Progress progress(context.err, context.err_columns, open.definition);
+  StudyProgress progress(context.err, context.err_columns, open.definition);
   for (const auto& trial : open.history) progress.recall(trial);
   const bool has_workers = open.definition.workers.has_value();
   StudyRecord record(store, open.study, *topology, has_report(open.history), has_workers);

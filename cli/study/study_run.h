@@ -26,6 +26,6 @@ struct StudyRunOptions {
 /// Shows the progress, and keeps what came of the study. An error says how the study can be
 /// resumed, if it can.
 Result<StudyResult> run_open_study(Store& store, const OpenStudy& open,
-                                   const StudyRunOptions& options, Context& context);
+                                   const StudyRunOptions& options, VerbContext& context);
 
 }  // namespace hocket

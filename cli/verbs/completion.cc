@@ -14,13 +14,14 @@ namespace {
 
 constexpr std::size_t kShellLimitBytes = 100;
 
-Result<int> print_completion(const CLI::App& program, const std::string& shell, Context& context) {
+Result<int> print_completion(const CLI::App& program, const std::string& shell,
+                             VerbContext& context) {
   if (shell == "bash") {
-    context.out << bash_completion(describe(program, takes_command));
+    context.out << bash_completion(describe_verb(program, takes_command));
   } else if (shell == "zsh") {
-    context.out << zsh_completion(describe(program, takes_command));
+    context.out << zsh_completion(describe_verb(program, takes_command));
   } else if (shell == "fish") {
-    context.out << fish_completion(describe(program, takes_command));
+    context.out << fish_completion(describe_verb(program, takes_command));
   } else {
     return failure(ErrorCode::invalid_argument, "completion: expected bash, zsh or fish, found \"" +
                                                     printable(shell, kShellLimitBytes) + "\"");
@@ -30,7 +31,7 @@ Result<int> print_completion(const CLI::App& program, const std::string& shell, 
 
 }  // namespace
 
-void add_completion(CLI::App& program, Action& action) {
+void add_completion(CLI::App& program, VerbAction& action) {
   auto shell = std::make_shared<std::string>();
   auto* verb = program.add_subcommand("completion", "print a script for a shell's completion");
   verb->add_option("SHELL", *shell, "the shell")->type_name("bash|zsh|fish")->required();
@@ -41,7 +42,7 @@ void add_completion(CLI::App& program, Action& action) {
       "  hocket completion zsh > ~/.zfunc/_hocket\n"
       "  hocket completion fish > ~/.config/fish/completions/hocket.fish\n");
   verb->callback([shell, &program, &action] {
-    action = [shell, &program](Context& c) { return print_completion(program, *shell, c); };
+    action = [shell, &program](VerbContext& c) { return print_completion(program, *shell, c); };
   });
 }
 

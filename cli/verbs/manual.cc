@@ -20,7 +20,7 @@ Result<int> write_manual(const CLI::App& program, const std::string& folder) {
   std::filesystem::create_directories(path, error);
   if (error) return failure(ErrorCode::unavailable, folder + ": " + error.message());
   const ManualEdition edition{.version = HOCKET_VERSION, .date = HOCKET_VERSION_DATE};
-  const DescribedVerb described = describe(program, takes_command);
+  const DescribedVerb described = describe_verb(program, takes_command);
   HOCKET_TRY(write_whole_file(path / (described.name + ".1"), program_page(described, edition)));
   for (const DescribedVerb& verb : described.verbs) {
     const std::string file = described.name + "-" + verb.name + ".1";
@@ -31,12 +31,12 @@ Result<int> write_manual(const CLI::App& program, const std::string& folder) {
 
 }  // namespace
 
-void add_manual(CLI::App& program, Action& action) {
+void add_manual(CLI::App& program, VerbAction& action) {
   auto folder = std::make_shared<std::string>();
   auto* verb = program.add_subcommand("manual", "write the manual pages into a folder")->group("");
   verb->add_option("FOLDER", *folder, "the folder; it is made")->type_name("FOLDER")->required();
   verb->callback([folder, &program, &action] {
-    action = [folder, &program](Context&) { return write_manual(program, *folder); };
+    action = [folder, &program](VerbContext&) { return write_manual(program, *folder); };
   });
 }
 

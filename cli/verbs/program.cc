@@ -22,7 +22,7 @@ constexpr const char* kExamples =
 
 struct Verb {
   std::string_view name;  ///< with _ for -
-  void (*add)(CLI::App& program, Action& action);
+  void (*add)(CLI::App& program, VerbAction& action);
   BehindDashes behind_dashes;
 };
 
@@ -38,7 +38,7 @@ void name_stores(CLI::App& app) {
 
 }  // namespace
 
-std::unique_ptr<CLI::App> make_program(Action& action) {
+std::unique_ptr<CLI::App> make_program(VerbAction& action) {
   auto program =
       std::make_unique<CLI::App>("hocket: schedules, measures and tunes training jobs", "hocket");
   program->set_version_flag("--version", "hocket " HOCKET_VERSION);

@@ -15,7 +15,7 @@ namespace hocket {
 
 /// Declares the program with all its verbs. Parsing a command line sets `action`, which must
 /// outlive the program, and which may use the program.
-std::unique_ptr<CLI::App> make_program(Action& action);
+std::unique_ptr<CLI::App> make_program(VerbAction& action);
 
 /// Returns whether the verb may run a command behind "--".
 bool takes_command(std::string_view verb);

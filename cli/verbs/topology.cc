@@ -13,7 +13,7 @@
 namespace hocket {
 namespace {
 
-Result<int> show_topology(bool json, Context& context) {
+Result<int> show_topology(bool json, VerbContext& context) {
   auto topology = probe_topology();
   HOCKET_TRY(topology);
   const auto accelerators = probe_accelerators();
@@ -39,13 +39,13 @@ Result<int> show_topology(bool json, Context& context) {
 
 }  // namespace
 
-void add_topology(CLI::App& program, Action& action) {
+void add_topology(CLI::App& program, VerbAction& action) {
   auto json = std::make_shared<bool>(false);
   auto* verb = program.add_subcommand("topology", "show what this host is");
   verb->add_flag("--json", *json, "print JSON");
   verb->footer("Example:\n  hocket topology --json\n");
   verb->callback(
-      [json, &action] { action = [json](Context& c) { return show_topology(*json, c); }; });
+      [json, &action] { action = [json](VerbContext& c) { return show_topology(*json, c); }; });
 }
 
 }  // namespace hocket

@@ -56,7 +56,8 @@ enum class BehindDashes { nothing, command };
   VERB(completion, nothing)   \
   VERB(manual, nothing)
 
-#define HOCKET_DECLARE_VERB(name, behind_dashes) void add_##name(CLI::App& program, Action& action);
+#define HOCKET_DECLARE_VERB(name, behind_dashes) \
+  void add_##name(CLI::App& program, VerbAction& action);
 HOCKET_VERBS(HOCKET_DECLARE_VERB)
 #undef HOCKET_DECLARE_VERB
 

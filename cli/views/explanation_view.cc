@@ -25,13 +25,13 @@ void print_others(std::ostream& out, const std::vector<Objective>& others) {
   if (!others.empty()) out << '\n';
 }
 
-void print_importance(std::ostream& out, const Explained& explained) {
+void print_importance(std::ostream& out, const StudyExplanation& explained) {
   const Explanation& explanation = explained.explanation;
   out << "importance: shares of what the model varies by over the space, "
       << (explanation.relative ? percent_text(explanation.variation)
                                : value_text(explanation.variation, explained.unit))
       << " (standard deviation)\n";
-  Table table({"parameter", "alone", "with others"});
+  TextTable table({"parameter", "alone", "with others"});
   for (const auto& importance : explanation.importances) {
     table.add({printable(importance.name, kExplanationViewNameLimitBytes),
                percent_text(importance.alone), percent_text(importance.total)});
@@ -40,7 +40,7 @@ void print_importance(std::ostream& out, const Explained& explained) {
   if (!(explanation.variation > 0)) out << "no parameter shows an effect\n";
 }
 
-void print_calibration(std::ostream& out, const Explained& explained) {
+void print_calibration(std::ostream& out, const StudyExplanation& explained) {
   const auto& calibration = explained.explanation.calibration;
   if (!calibration) {
     out << "predicted against measured: takes " << kFewestCalibrated << " to " << kMostCalibrated
@@ -52,7 +52,7 @@ void print_calibration(std::ostream& out, const Explained& explained) {
   out << "predicted against measured, each trial left out once: "
       << percent_text(calibration->coverage) << " within the 90 % interval, rank correlation "
       << correlation << '\n';
-  Table table({"trial", "measured", "expected", "90 % interval"});
+  TextTable table({"trial", "measured", "expected", "90 % interval"});
   for (const LeftOut& trial : calibration->trials) {
     const bool inside = trial.low <= trial.measured && trial.measured <= trial.high;
     table.add({std::to_string(trial.number), value_text(trial.measured, explained.unit),
@@ -83,7 +83,7 @@ const char* moved_text(const CalibratedConstant& constant) {
 
 void print_simulator(std::ostream& out, const StepCalibration& calibration) {
   out << "\nthe simulator that the search calibrated (one deviation to either side)\n";
-  Table table({"constant", "before the trials", "after them", ""});
+  TextTable table({"constant", "before the trials", "after them", ""});
   for (const CalibratedConstant& constant : calibration.constants) {
     table.add({constant.meaning,
                constant_text(constant.expected, constant.expected_deviation, constant.is_factor),
@@ -97,9 +97,9 @@ void print_simulator(std::ostream& out, const StepCalibration& calibration) {
   table.print(out);
 }
 
-void print_slice(std::ostream& out, const Slice& slice, const Unit& unit) {
-  Table table({printable(slice.name, kExplanationViewNameLimitBytes), "expected", "one deviation",
-               "completes"});
+void print_slice(std::ostream& out, const BeliefSlice& slice, const ObjectiveUnit& unit) {
+  TextTable table({printable(slice.name, kExplanationViewNameLimitBytes), "expected",
+                   "one deviation", "completes"});
   const std::size_t lines = std::min(kMostSliceLines, slice.points.size());
   for (std::size_t i = 0; i < lines; ++i) {
     const std::size_t at = lines < 2 ? 0 : i * (slice.points.size() - 1) / (lines - 1);
@@ -112,10 +112,10 @@ void print_slice(std::ostream& out, const Slice& slice, const Unit& unit) {
   table.print(out);
 }
 
-void print_reasons(std::ostream& out, const Explained& explained) {
+void print_reasons(std::ostream& out, const StudyExplanation& explained) {
   if (explained.reasons.empty()) return;
   out << "\nwhy each trial was run\n";
-  Table table({"trial", "value", "setting", "why"});
+  TextTable table({"trial", "value", "setting", "why"});
   const std::size_t lines = std::min(kMostTrialLines, explained.trials.size());
   for (std::size_t i = 0; i < lines; ++i) {
     const Trial& trial = explained.trials[i];
@@ -128,7 +128,7 @@ void print_reasons(std::ostream& out, const Explained& explained) {
   if (lines < explained.trials.size()) out << "and so on; --json has all of them\n";
 }
 
-void print_rejected(std::ostream& out, const Explained& explained) {
+void print_rejected(std::ostream& out, const StudyExplanation& explained) {
   const Explanation& explanation = explained.explanation;
   out << "\nrejected: ";
   if (explanation.failed == 0) {
@@ -138,7 +138,7 @@ void print_rejected(std::ostream& out, const Explained& explained) {
   out << percent_text(explanation.rejected)
       << " of the space, where a trial is too likely to fail, after " << explanation.failed
       << " failed\n";
-  Table table({"trial", "setting", "why"});
+  TextTable table({"trial", "setting", "why"});
   std::size_t lines = 0;
   for (const Trial& trial : explained.trials) {
     if (is_complete(trial) || lines++ >= kMostTrialLines) continue;
@@ -152,7 +152,7 @@ void print_rejected(std::ostream& out, const Explained& explained) {
 
 }  // namespace
 
-void print_explanation(std::ostream& out, const Explained& explained) {
+void print_explanation(std::ostream& out, const StudyExplanation& explained) {
   const Explanation& explanation = explained.explanation;
   out << explained.title << ": " << explained.label
       << (explained.direction == Direction::maximise ? ", higher is better, " : ", ")
@@ -172,7 +172,7 @@ void print_explanation(std::ostream& out, const Explained& explained) {
       << "\n  " << measured_text(recommended.expected, recommended.deviation, explained.unit)
       << ": " << printable(recommended.reason, kReasonLimitBytes)
       << "\n\nalong each parameter, the others as recommended\n";
-  for (const Slice& slice : explanation.slices) print_slice(out, slice, explained.unit);
+  for (const BeliefSlice& slice : explanation.slices) print_slice(out, slice, explained.unit);
   if (explained.simulator) print_simulator(out, *explained.simulator);
   print_reasons(out, explained);
   print_rejected(out, explained);

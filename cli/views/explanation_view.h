@@ -8,6 +8,6 @@
 
 namespace hocket {
 
-void print_explanation(std::ostream& out, const Explained& explained);
+void print_explanation(std::ostream& out, const StudyExplanation& explained);
 
 }  // namespace hocket

@@ -69,14 +69,14 @@ void print_front(std::ostream& out, const StudyResult& result, const StudyView& 
   const MeasuredParams& standard = result.default_params;
   std::vector<std::string> headings{"trial", printable(view.label, kFrontViewNameLimitBytes),
                                     "change"};
-  std::vector<Unit> units{view.unit};
+  std::vector<ObjectiveUnit> units{view.unit};
   for (const Objective& other : view.others) {
     headings.push_back(printable(label_of(other), kFrontViewNameLimitBytes));
     headings.emplace_back("change");
     units.push_back(unit_of(other));
   }
   headings.insert(headings.end(), {"measured again", "setting"});
-  Table table(std::move(headings));
+  TextTable table(std::move(headings));
   const auto add = [&](std::string label, const MeasuredParams& measured, std::string state) {
     std::vector<std::string> cells{std::move(label)};
     for (std::size_t i = 0; i < units.size(); ++i) {

@@ -188,7 +188,7 @@ std::string axis_of(const Cells& cells) {
   for (std::int64_t tick = 0; tick <= (length - 1) / step; ++tick) {
     const std::int64_t at = tick * step;
     const std::size_t cell = cells.at(cells.begin_ns() + at);
-    const std::string label = "|" + value_text(static_cast<double>(at), Unit::nanoseconds);
+    const std::string label = "|" + value_text(static_cast<double>(at), ObjectiveUnit::nanoseconds);
     if (cell < free || cell + label.size() > axis.size()) continue;
     axis.replace(cell, label.size(), label);
     free = cell + label.size() + 1;

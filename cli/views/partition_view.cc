@@ -18,7 +18,7 @@ constexpr std::size_t kMostPartitionLines = 40;
 constexpr std::size_t kChangesLimitBytes = 200, kRefusalLimitBytes = 300;
 
 std::string time_ns_text(std::int64_t ns) {
-  return value_text(static_cast<double>(ns), Unit::nanoseconds);
+  return value_text(static_cast<double>(ns), ObjectiveUnit::nanoseconds);
 }
 
 /// Returns the knobs in which `to` differs from `from`; null for an override that `to` lacks.
@@ -77,8 +77,8 @@ void print_summary(std::ostream& out, const ExplainedStep& explained) {
   const auto changed = changes(explained.base, choice.config);
   char speedup[32];
   std::snprintf(speedup, sizeof speedup, "%.3f", ratio(choice.baseline_ns, choice.iteration_ns));
-  Table table({"chosen", changed.empty() ? "the base: nothing is predicted to be clearly faster"
-                                         : changes_text(changed)});
+  TextTable table({"chosen", changed.empty() ? "the base: nothing is predicted to be clearly faster"
+                                             : changes_text(changed)});
   table.add({"ranks", std::to_string(explained.ranks)});
   table.add({"iteration", time_ns_text(choice.iteration_ns)});
   table.add({"of the base", time_ns_text(choice.baseline_ns) + ", " +
@@ -96,7 +96,7 @@ void print_possible(std::ostream& out, const ExplainedStep& explained) {
   const PartitionChoice& choice = explained.choice;
   if (choice.rejected.empty()) return;
   out << "\nrejected, with what differs from the choice\n";
-  Table table({"instead", "iteration", "difference", "why"});
+  TextTable table({"instead", "iteration", "difference", "why"});
   std::size_t lines = 0, others = 0;
   for (const ConsideredPartition& rejected : choice.rejected) {
     if (!rejected.refusal.empty()) continue;
@@ -117,7 +117,7 @@ void print_possible(std::ostream& out, const ExplainedStep& explained) {
 }
 
 void print_refused(std::ostream& out, const PartitionChoice& choice) {
-  Table table({"impossible", "why"});
+  TextTable table({"impossible", "why"});
   std::vector<std::string> shown;
   for (const ConsideredPartition& rejected : choice.rejected) {
     if (rejected.refusal.empty() || std::ranges::count(shown, rejected.refusal) > 0) continue;

@@ -30,7 +30,7 @@ constexpr std::size_t kNoteLimitBytes = 1000;
 constexpr std::size_t kMostRankColumns = 4;
 
 std::string time(double ns) {
-  return value_text(ns, Unit::nanoseconds);
+  return value_text(ns, ObjectiveUnit::nanoseconds);
 }
 
 std::string time(const std::optional<double>& ns) {
@@ -38,7 +38,7 @@ std::string time(const std::optional<double>& ns) {
 }
 
 std::string bytes_text(std::int64_t bytes) {
-  return value_text(static_cast<double>(bytes), Unit::bytes);
+  return value_text(static_cast<double>(bytes), ObjectiveUnit::bytes);
 }
 
 /// Returns for example "+12.3 %"; "-" if `before` is 0.
@@ -131,7 +131,7 @@ TextCells headings(const std::map<std::int64_t, ByName>& ranks) {
 /// Points to the verb that says more where a rank's computation takes longer than the others'.
 void print_slow_rank(std::ostream& out, const std::string& profile, const ByName& job,
                      const std::map<std::int64_t, ByName>& ranks) {
-  constexpr double kWorthSaying = 0.02;  // of an iteration
+  constexpr double kWorthSaying = 0.02;  // share of an iteration
   const auto longer = job.find("slowest_rank_ns"), which = job.find("slowest_rank");
   if (longer == job.end() || which == job.end() || ranks.empty()) return;
   const auto& first = ranks.begin()->second;
@@ -147,7 +147,7 @@ void print_times(std::ostream& out, const ProfileDifference& difference) {
     out << "no iterations to compare\n";
     return;
   }
-  Table table({"", difference.before, difference.after, "change", ""});
+  TextTable table({"", difference.before, difference.after, "change", ""});
   for (const TimeDifference& each : difference.times) {
     char verdict[64];
     std::snprintf(verdict, sizeof verdict, "%s the noise (p = %.2g)",
@@ -161,7 +161,7 @@ void print_times(std::ostream& out, const ProfileDifference& difference) {
 }
 
 void print_metric_changes(std::ostream& out, const ProfileDifference& difference) {
-  Table table({"figure", "rank", difference.before, difference.after, "change"});
+  TextTable table({"figure", "rank", difference.before, difference.after, "change"});
   std::size_t rows = 0;
   for (const MetricDifference& each : difference.metrics) {
     if (each.before == each.after) continue;
@@ -180,7 +180,7 @@ void print_metric_changes(std::ostream& out, const ProfileDifference& difference
 
 void print_task_changes(std::ostream& out, const ProfileDifference& difference, std::size_t most) {
   if (difference.tasks.empty() || most == 0) return;
-  Table table({"task", "kind", difference.before, difference.after, "of an iteration"});
+  TextTable table({"task", "kind", difference.before, difference.after, "of an iteration"});
   for (std::size_t i = 0; i < std::min(most, difference.tasks.size()); ++i) {
     const TaskDifference& each = difference.tasks[i];
     const auto text = [](const TaskFigures& figures) {
@@ -208,7 +208,7 @@ void print_layer_changes(std::ostream& out, const ProfileDifference& difference,
     if (!each.layer.empty()) layers.push_back(&each);
   if (layers.empty() || most == 0) return;
   const std::size_t shown = std::min(most, layers.size());
-  Table table({"layer, computation", difference.before, difference.after, "of an iteration"});
+  TextTable table({"layer, computation", difference.before, difference.after, "of an iteration"});
   for (std::size_t i = 0; i < shown; ++i) {
     const LayerDifference& each = *layers[i];
     table.add({printable(each.layer, kProfileViewNameLimitBytes), time(each.before_ns),
@@ -228,7 +228,7 @@ TextCells collective_cells(const CollectiveDifference& each) {
     return figure.bus_bandwidth ? figure_text("bus_bandwidth", *figure.bus_bandwidth) : "-";
   };
   const auto count = [](const CollectiveFigure& figure) {
-    return value_text(figure.per_iteration, Unit::none);
+    return value_text(figure.per_iteration, ObjectiveUnit::none);
   };
   std::string name = printable(each.name, kProfileViewNameLimitBytes);
   if (each.name_after != each.name)
@@ -249,8 +249,8 @@ void print_collective_changes(std::ostream& out, const ProfileDifference& differ
                               std::size_t most) {
   if (difference.collectives.empty() || most == 0) return;
   const std::size_t shown = std::min(most, difference.collectives.size());
-  Table table({"collective", "kind", "bytes", "an iteration", "exposed", "transfer", "wait", "skew",
-               "bus bandwidth"});
+  TextTable table({"collective", "kind", "bytes", "an iteration", "exposed", "transfer", "wait",
+                   "skew", "bus bandwidth"});
   for (std::size_t i = 0; i < shown; ++i) table.add(collective_cells(difference.collectives[i]));
   out << '\n';
   table.print(out);
@@ -264,7 +264,7 @@ void print_collective_changes(std::ostream& out, const ProfileDifference& differ
 void print_idle_lanes(std::ostream& out, const nlohmann::json& iterations) {
   constexpr std::size_t kMostIterations = 20;
   if (!iterations.is_array() || iterations.empty()) return;
-  Table table({"idle", "device", "host", "copies to the device", "copies to the host"});
+  TextTable table({"idle", "device", "host", "copies to the device", "copies to the host"});
   std::array<std::vector<double>, kTaskLanes> shares;
   for (const auto& iteration : iterations)
     for (std::size_t lane = 0; lane < kTaskLanes; ++lane)
@@ -304,7 +304,7 @@ std::string figure_text(std::string_view name, double value) {
   }
   const bool is_share =
       name.ends_with("share") || name.ends_with("overlap") || name.ends_with("efficiency");
-  return is_share ? percent_text(value) : value_text(value, Unit::none);
+  return is_share ? percent_text(value) : value_text(value, ObjectiveUnit::none);
 }
 
 void print_notes(std::ostream& out, std::span<const std::string> notes) {
@@ -312,8 +312,8 @@ void print_notes(std::ostream& out, std::span<const std::string> notes) {
 }
 
 void print_profiles(std::ostream& out, std::span<const ProfileSummary> profiles) {
-  Table table({"profile", "made", "source", "workload", "iterations", "iteration", "exposed",
-               "traces", ""});
+  TextTable table({"profile", "made", "source", "workload", "iterations", "iteration", "exposed",
+                   "traces", ""});
   for (const ProfileSummary& profile : profiles) {
     table.add({profile.row.name, time_text(profile.row.created_at_ns), profile.row.source,
                printable(profile.workload, kProfileViewNameLimitBytes),
@@ -326,7 +326,7 @@ void print_profiles(std::ostream& out, std::span<const ProfileSummary> profiles)
 
 void print_profile(std::ostream& out, const ProfileSummary& profile) {
   const ProfileRow& row = profile.row;
-  Table table({"profile", row.name});
+  TextTable table({"profile", row.name});
   table.add({"made", time_text(row.created_at_ns) + (row.kept ? ", kept" : "")});
   table.add({"source", printable(row.source, kProfileViewNameLimitBytes)});
   if (!profile.workload.empty()) {
@@ -347,7 +347,7 @@ void print_profile(std::ostream& out, const ProfileSummary& profile) {
   table.print(out);
   out << '\n';
   print_idle_lanes(out, row.detail.value("idle", nlohmann::json()));
-  Table ranks({"rank", "host", "records", "lost", "left out", "clock", "trace"});
+  TextTable ranks({"rank", "host", "records", "lost", "left out", "clock", "trace"});
   for (const ProfileRank& rank : row.ranks) {
     ranks.add({std::to_string(rank.rank), printable(rank.host, kProfileViewNameLimitBytes),
                std::to_string(rank.records), std::to_string(rank.dropped),
@@ -371,7 +371,7 @@ void print_figures(std::ostream& out, const ProfileFigures& figures) {
         << "reason\n";
     return;
   }
-  Table table(headings(ranks));
+  TextTable table(headings(ranks));
   for (const std::string& name : names) {
     const auto of_job = job.find(name);
     TextCells cells{name, of_job == job.end() ? "" : figure_text(name, of_job->second)};
@@ -402,7 +402,7 @@ void print_pruned(std::ostream& out, std::span<const PruneDecision> decisions, b
     out << "nothing to remove\n";
     return;
   }
-  Table table({is_done ? "removed" : "would go", "made", "traces", "because"});
+  TextTable table({is_done ? "removed" : "would go", "made", "traces", "because"});
   for (const PruneDecision& each : decisions) {
     table.add({each.profile.name, time_text(each.profile.created_at_ns),
                bytes_text(each.profile.bytes), each.reason});

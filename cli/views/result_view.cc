@@ -128,7 +128,7 @@ Result<StudyView> study_view(Store& store, const StudyRow& study) {
   for (const auto& constraint : definition->space.constraints()) {
     view.constraints.push_back(constraint.text());
   }
-  for (const Limit& limit : definition->limits) view.limits.push_back(readable(limit));
+  for (const MetricLimit& limit : definition->limits) view.limits.push_back(readable(limit));
   view.others = definition->other_objectives;
   view.default_sources = definition->default_sources;
   return view;
@@ -231,7 +231,7 @@ void print_trials(std::ostream& out, std::span<const TrialRow> trials, const Stu
       std::ranges::any_of(trials, [](const TrialRow& trial) { return !trial.worker.empty(); });
   if (has_workers) headings.emplace_back("worker");
   headings.emplace_back("message");
-  Table table(std::move(headings));
+  TextTable table(std::move(headings));
   for (const auto& trial : trials) {
     std::vector<std::string> cells = {std::to_string(trial.number),
                                       std::string(to_string(trial.phase)), state_of(trial)};

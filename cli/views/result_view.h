@@ -17,9 +17,9 @@ namespace hocket {
 /// A study with the data needed to show it.
 struct StudyView {
   std::string name;
-  Unit unit = Unit::nanoseconds;
+  ObjectiveUnit unit = ObjectiveUnit::nanoseconds;
   std::string objective = {};   ///< the first objective
-  std::string label = "value";  ///< what tables call it, where it has a name
+  std::string label = "value";  ///< name of the objective in tables
   Direction direction = Direction::minimise;
   Topology topology;
   std::string workload;

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kBaselineNameLimitBytes = 200;
 
 std::string time(std::int64_t ns) {
-  return value_text(static_cast<double>(ns), Unit::nanoseconds);
+  return value_text(static_cast<double>(ns), ObjectiveUnit::nanoseconds);
 }
 
 /// Returns for example "partition_bytes=4194304 credit_bytes=16777216 …": the knobs searched by
@@ -58,10 +58,10 @@ std::string ranks_text(const StepDescription& step, const Simulation& simulation
 }
 
 std::string size(std::int64_t bytes) {
-  return value_text(static_cast<double>(bytes), Unit::bytes);
+  return value_text(static_cast<double>(bytes), ObjectiveUnit::bytes);
 }
 
-void add_placement(Table& table, const StepDescription& step, const Simulation& simulation) {
+void add_placement(TextTable& table, const StepDescription& step, const Simulation& simulation) {
   table.add({"device memory",
              size(simulation.device_peak_bytes) + " of " + size(step.device_memory_bytes)});
   table.add({"updates on the host", time(simulation.host_ns)});
@@ -77,9 +77,10 @@ std::string spread_text(const Simulation& simulation) {
                                  all.end());
   if (half.empty()) return "-";
   const auto [low, high] = std::minmax_element(half.begin(), half.end());
-  return value_text(standard_deviation(half), Unit::nanoseconds) + " (" +
-         value_text(*low, Unit::nanoseconds) + " to " + value_text(*high, Unit::nanoseconds) +
-         ", " + std::to_string(half.size()) + " iterations)";
+  return value_text(standard_deviation(half), ObjectiveUnit::nanoseconds) + " (" +
+         value_text(*low, ObjectiveUnit::nanoseconds) + " to " +
+         value_text(*high, ObjectiveUnit::nanoseconds) + ", " + std::to_string(half.size()) +
+         " iterations)";
 }
 
 std::size_t best_row(std::span<const SweepRow> rows) {
@@ -89,14 +90,14 @@ std::size_t best_row(std::span<const SweepRow> rows) {
   return static_cast<std::size_t>(best - rows.begin());
 }
 
-std::string speedup_text(const Prediction& prediction, const Baseline& baseline) {
+std::string speedup_text(const Prediction& prediction, const PredictionBaseline& baseline) {
   char ratio[32];
   std::snprintf(ratio, sizeof ratio, "%.3f", speedup(prediction, baseline));
   return ratio;
 }
 
 /// Returns for example "against DDP's defaults, 774.9 ms".
-std::string against_text(const Baseline& baseline) {
+std::string against_text(const PredictionBaseline& baseline) {
   return "against " + printable(baseline.name, kBaselineNameLimitBytes) + ", " +
          time(baseline.iteration_ns);
 }
@@ -104,9 +105,9 @@ std::string against_text(const Baseline& baseline) {
 }  // namespace
 
 void print_prediction(std::ostream& out, const StepDescription& step, const Prediction& prediction,
-                      const Baseline& baseline) {
+                      const PredictionBaseline& baseline) {
   const Simulation& s = prediction.simulation;
-  Table table({"iteration", time(s.iteration_ns)});
+  TextTable table({"iteration", time(s.iteration_ns)});
   if (step.jitter.kind != JitterKind::none) table.add({"  spread", spread_text(s)});
   if (prediction.config != baseline.config) {
     table.add({"speed-up", speedup_text(prediction, baseline) + " " + against_text(baseline)});
@@ -132,7 +133,7 @@ nlohmann::json placement_json(const StepDescription& step, const Simulation& sim
 }
 
 nlohmann::json sweep_json(const StepDescription& step, std::span<const SweepRow> rows,
-                          const Baseline& baseline) {
+                          const PredictionBaseline& baseline) {
   auto array = nlohmann::json::array();
   const std::size_t best = best_row(rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -143,11 +144,11 @@ nlohmann::json sweep_json(const StepDescription& step, std::span<const SweepRow>
 }
 
 void print_sweep(std::ostream& out, std::span<const KnobSweep> sweeps,
-                 std::span<const SweepRow> rows, const Baseline& baseline) {
+                 std::span<const SweepRow> rows, const PredictionBaseline& baseline) {
   std::vector<std::string> headings;
   for (const auto& sweep : sweeps) headings.push_back(sweep.name);
   headings.insert(headings.end(), {"iteration", "exposed", "efficiency", "speed-up", ""});
-  Table table(std::move(headings));
+  TextTable table(std::move(headings));
   const std::size_t best = best_row(rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Simulation& s = rows[i].prediction.simulation;
@@ -180,7 +181,7 @@ std::string_view busy_words(TaskLane lane) {
 }  // namespace
 
 void print_offload(std::ostream& out, const StepDescription& step, const OffloadChoice& choice) {
-  Table table({"offload_k", "prefetch_layers", "iteration", "device memory", "busiest", ""});
+  TextTable table({"offload_k", "prefetch_layers", "iteration", "device memory", "busiest", ""});
   for (const OffloadCandidate& candidate : choice.candidates) {
     const std::string offload_k = std::to_string(candidate.offload_k);
     if (!candidate.fits()) {

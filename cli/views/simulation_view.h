@@ -19,7 +19,7 @@ namespace hocket {
 /// Prints a line for each figure; that of the speed-up only under another configuration than the
 /// baseline's, those of memory and copies only for a step that is placed.
 void print_prediction(std::ostream& out, const StepDescription& step, const Prediction& prediction,
-                      const Baseline& baseline);
+                      const PredictionBaseline& baseline);
 
 /// Returns `{"device_memory_bytes":…,"peak_bytes":…,"host_ns":…,"to_device_ns":…,"to_host_ns":…}`
 /// of a step that is placed on a device with limited memory.
@@ -33,12 +33,12 @@ struct SweepRow {
 
 /// Returns an array of predictions, one of them as `best`.
 nlohmann::json sweep_json(const StepDescription& step, std::span<const SweepRow> rows,
-                          const Baseline& baseline);
+                          const PredictionBaseline& baseline);
 
 /// Prints a table with the swept knobs first and the shortest iteration marked, and what the
 /// speed-ups are against. Requires a row.
 void print_sweep(std::ostream& out, std::span<const KnobSweep> sweeps,
-                 std::span<const SweepRow> rows, const Baseline& baseline);
+                 std::span<const SweepRow> rows, const PredictionBaseline& baseline);
 
 /// Prints a row for each offload_k, with what is busiest, with the fastest marked, or the reason
 /// why the step does not fit; and then what CoTrain's rule chooses.

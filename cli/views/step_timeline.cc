@@ -13,6 +13,7 @@
 #include "core/base/check.h"
 #include "core/base/text.h"
 #include "profiler/formats/lane_tracks.h"
+#include "profiler/metrics/exposed_time.h"
 #include "profiler/metrics/iteration_windows.h"
 #include "tuner/explain/svg.h"
 #include "tuner/trial/objective_unit.h"
@@ -69,7 +70,7 @@ BoxKind box_kind_of(const TraceRecord& record, std::string_view name) {
 struct TimelineBox {
   std::string name;
   BoxKind kind = BoxKind::forward;
-  std::int64_t begin_ns = 0, end_ns = 0;  // since the iteration's begin, within it
+  std::int64_t begin_ns = 0, end_ns = 0;  // in the iteration, from its begin
   std::int64_t record_ns = 0;             // length of the whole record
 };
 
@@ -130,7 +131,7 @@ std::string fitting_name(std::string_view name, double width) {
 }
 
 std::string ns_text(std::int64_t ns) {
-  return value_text(static_cast<double>(ns), Unit::nanoseconds);
+  return value_text(static_cast<double>(ns), ObjectiveUnit::nanoseconds);
 }
 
 /// An iteration with its place in the drawing.
@@ -178,7 +179,8 @@ class TimelineDrawing {
 
   void draw_header(Svg& svg, const PlacedStep& step) const {
     const StepWindow window{0, {step.step->begin_ns, step.step->end_ns}};
-    const auto measured = measure_windows({&window, 1}, activity_of(step.step->trace->records));
+    const auto measured =
+        measure_windows({&window, 1}, busy_intervals_of(step.step->trace->records));
     const std::string title = step.step->title.empty() ? "" : step.step->title + ": ";
     svg.text({kRowsLeft, step.top + 15},
              title + ns_text(step.length_ns()) + " an iteration, " +
@@ -258,7 +260,7 @@ class TimelineDrawing {
 
   std::vector<PlacedStep> steps_;
   std::int64_t longest_ns_ = 1;
-  double bottom_ = 0;  // of all steps
+  double bottom_ = 0;  // lower edge of the last step
   std::array<bool, kBoxLooks.size()> shown_{};
 };
 

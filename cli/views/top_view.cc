@@ -45,7 +45,7 @@ std::string busy_text(const std::vector<LaneActivity>& lanes) {
 }
 
 std::string memory_text(std::int64_t bytes) {
-  return value_text(static_cast<double>(bytes), Unit::bytes);
+  return value_text(static_cast<double>(bytes), ObjectiveUnit::bytes);
 }
 
 const char* name_of_placed_lane(const LaneActivity& lane, std::int64_t streams) {

@@ -22,7 +22,7 @@ constexpr std::size_t kReportNameLimitBytes = 48;
 constexpr double kRanksDiffer = 0.02;
 
 std::string report_time(double ns) {
-  return value_text(ns, Unit::nanoseconds);
+  return value_text(ns, ObjectiveUnit::nanoseconds);
 }
 
 /// A figure of each rank.
@@ -89,7 +89,7 @@ void print_times(std::ostream& out, const TraceReport& report) {
       report.is_of_whole_trace ? "the whole trace" : "an iteration",
       has_several ? "median rank" : "time", "share"};
   if (has_several) headings.insert(headings.end(), {"lowest", "highest"});
-  Table table(std::move(headings));
+  TextTable table(std::move(headings));
   const double whole = middle_of(ranks, &RankReport::iteration_ns);
   for (const FigureRow& row : rows) {
     const double value = middle_of(ranks, row.value);
@@ -124,7 +124,7 @@ void print_report_collectives(std::ostream& out, const TraceReport& report) {
   if (groups) headings.push_back("group");
   const std::string times = report.is_of_whole_trace ? "in all" : "an iteration";
   headings.insert(headings.end(), {times, "bytes", "time", "exposed"});
-  Table table(std::move(headings));
+  TextTable table(std::move(headings));
   const auto count = std::min(kMostReportCollectives, report.collectives.size());
   for (std::size_t i = 0; i < count; ++i) {
     const CollectiveReport& each = report.collectives[i];
@@ -132,7 +132,7 @@ void print_report_collectives(std::ostream& out, const TraceReport& report) {
                                       each.kind ? std::string(to_string(*each.kind)) : "-"};
     if (groups) cells.push_back(printable(each.group, kReportNameLimitBytes));
     cells.insert(cells.end(), {count_text(each.per_iteration),
-                               each.bytes > 0 ? value_text(each.bytes, Unit::bytes) : "-",
+                               each.bytes > 0 ? value_text(each.bytes, ObjectiveUnit::bytes) : "-",
                                report_time(each.busy_ns), report_time(each.exposed_ns)});
     table.add(std::move(cells));
   }
@@ -151,7 +151,7 @@ void print_waits(std::ostream& out, const TraceReport& report) {
   if (ranks.size() > kMostReportRanks) ranks.resize(kMostReportRanks);
   out << "\nranks wait " << report_time(found.blocked_ns)
       << " of an iteration for later ones, in the mean\n";
-  Table table({"awaited", "last in", "others wait", "late by", "cause"});
+  TextTable table({"awaited", "last in", "others wait", "late by", "cause"});
   for (const StragglerRank& rank : ranks) {
     if (rank.kept_waiting_ns <= 0) continue;
     const bool is_blamed = rank.pattern != StragglerPattern::none;

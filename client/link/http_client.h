@@ -25,7 +25,7 @@ Deadline deadline_after_ns(std::int64_t timeout_ns);
 struct HttpRequest {
   std::string method = "GET";
   std::string target = "/";
-  std::string body = {};  ///< of the type content_type; empty: no body
+  std::string body = {};  ///< has the type content_type; empty: no body
   std::string content_type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers = {};
 };

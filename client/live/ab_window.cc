@@ -26,13 +26,13 @@ std::string by(double gain) {
   return gain >= 0 ? percent_of(gain) + " faster" : "slower by " + percent_of(-gain);
 }
 
-std::size_t index_of(Side side) {
-  return side == Side::current ? 0 : 1;
+std::size_t index_of(AbSide side) {
+  return side == AbSide::current ? 0 : 1;
 }
 
 }  // namespace
 
-Window::Window(const WindowOptions& options, std::span<const std::int64_t> before_ns)
+AbWindow::AbWindow(const AbWindowOptions& options, std::span<const std::int64_t> before_ns)
     : options_(options) {
   HOCKET_CHECK(options.block_iterations > 0 && options.dropped_iterations >= 0,
                "a window's blocks");
@@ -41,26 +41,26 @@ Window::Window(const WindowOptions& options, std::span<const std::int64_t> befor
   for (const auto ns : before_ns.last(std::min(before_ns.size(), kMostRecent))) {
     recent_current_.push_back(static_cast<double>(ns));
   }
-  for (const auto ns : before_ns.last(block)) measured(Side::current, ns);
+  for (const auto ns : before_ns.last(block)) measured(AbSide::current, ns);
 }
 
-void Window::add(Side side, std::int64_t iteration_ns, int under_way) {
+void AbWindow::add(AbSide side, std::int64_t iteration_ns, int under_way) {
   if (verdict_) return;
   under_way_ = under_way;
   if (running_ != side) {
     // The window begins without a switch.
-    since_switch_ = running_ || side == Side::candidate ? 0 : options_.dropped_iterations;
+    since_switch_ = running_ || side == AbSide::candidate ? 0 : options_.dropped_iterations;
     running_ = side;
   }
   ++since_switch_;
-  if (side == Side::candidate && iteration_ns > options_.longest_ns) {
+  if (side == AbSide::candidate && iteration_ns > options_.longest_ns) {
     measured_[1].push_back(iteration_ns);
     const double usual = median({recent_current_.begin(), recent_current_.end()});
     return end(false, true,
                by(1 - static_cast<double>(iteration_ns) / usual) + " in a single iteration");
   }
   if (since_switch_ <= options_.dropped_iterations) return;
-  if (side == Side::current) {
+  if (side == AbSide::current) {
     recent_current_.push_back(static_cast<double>(iteration_ns));
     if (recent_current_.size() > kMostRecent) recent_current_.pop_front();
   } else {
@@ -73,21 +73,21 @@ void Window::add(Side side, std::int64_t iteration_ns, int under_way) {
     measured_[index_of(side)].push_back(iteration_ns);
 }
 
-void Window::measured(Side side, std::int64_t iteration_ns) {
+void AbWindow::measured(AbSide side, std::int64_t iteration_ns) {
   measured_[index_of(side)].push_back(iteration_ns);
   if (side != side_of(blocks_)) return;
   block_.push_back(static_cast<double>(iteration_ns));
   if (std::ssize(block_) == options_.block_iterations) close_block();
 }
 
-void Window::close_block() {
+void AbWindow::close_block() {
   medians_[index_of(side_of(blocks_))].push_back(median(block_));
   block_.clear();
   ++blocks_;
   if (blocks_ % 2 == 0) judge();
 }
 
-void Window::guard() {
+void AbWindow::guard() {
   const std::size_t looked = candidate_.size();
   if (looked < 2 || (looked & (looked - 1)) != 0) return;
   const std::vector<double> current(recent_current_.begin(), recent_current_.end());
@@ -96,7 +96,7 @@ void Window::guard() {
   end(false, true, by(1 - median(candidate_) / median(current)));
 }
 
-void Window::judge() {
+void AbWindow::judge() {
   if (medians_[0].size() < kFewestPairs) return;
   const std::vector<double> current(measured_[0].begin(), measured_[0].end());
   const std::vector<double> candidate(measured_[1].begin(), measured_[1].end());
@@ -131,9 +131,9 @@ void Window::judge() {
           percent_of(std::abs(gain.share(std::copysign(noise, gain.mean)))));
 }
 
-Side Window::next() const {
-  if (verdict_) return verdict_->keep ? Side::candidate : Side::current;
-  const Side now = side_of(blocks_);
+AbSide AbWindow::next() const {
+  if (verdict_) return verdict_->keep ? AbSide::candidate : AbSide::current;
+  const AbSide now = side_of(blocks_);
   // The iterations that run until a switch takes effect fill this block, and perhaps the next one
   // of the same side.
   std::int64_t missing = options_.block_iterations - std::ssize(block_);

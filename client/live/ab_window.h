@@ -37,7 +37,7 @@
 
 namespace hocket {
 
-struct WindowOptions {
+struct AbWindowOptions {
   int block_iterations = 4;
   int dropped_iterations = 1;  ///< dropped after each switch
   int most_pairs = 6;
@@ -48,9 +48,9 @@ struct WindowOptions {
   std::int64_t longest_ns = std::numeric_limits<std::int64_t>::max();
 };
 
-enum class Side { current, candidate };
+enum class AbSide { current, candidate };
 
-struct WindowVerdict {
+struct AbWindowVerdict {
   bool keep = false;
   /// The candidate is not kept, is slower beyond the noise, and must not be tried again.
   bool slower = false;
@@ -58,20 +58,20 @@ struct WindowVerdict {
   std::string reason;
 };
 
-class Window {
+class AbWindow {
  public:
   /// `before_ns`: the latest iterations under the current configuration, in order. Requires at
   /// least kFewestBefore and at least block_iterations of them.
-  Window(const WindowOptions& options, std::span<const std::int64_t> before_ns);
+  AbWindow(const AbWindowOptions& options, std::span<const std::int64_t> before_ns);
 
   /// Adds the next iteration, which ran with `side`. `under_way`: number of further iterations that
   /// would still run with the same side if a switch was requested now. Does nothing once there is a
   /// verdict.
-  void add(Side side, std::int64_t iteration_ns, int under_way = 0);
+  void add(AbSide side, std::int64_t iteration_ns, int under_way = 0);
 
   /// Returns the side to run next. After the verdict, the side that the verdict chose.
-  Side next() const;
-  const std::optional<WindowVerdict>& verdict() const { return verdict_; }
+  AbSide next() const;
+  const std::optional<AbWindowVerdict>& verdict() const { return verdict_; }
 
   /// Iterations measured within the window so far, in order.
   const std::vector<std::int64_t>& current_ns() const { return measured_[0]; }
@@ -83,28 +83,28 @@ class Window {
 
  private:
   /// Returns the side of block `index`.
-  static Side side_of(std::size_t index) {
-    return index % 4 == 1 || index % 4 == 2 ? Side::candidate : Side::current;
+  static AbSide side_of(std::size_t index) {
+    return index % 4 == 1 || index % 4 == 2 ? AbSide::candidate : AbSide::current;
   }
-  void measured(Side side, std::int64_t iteration_ns);
+  void measured(AbSide side, std::int64_t iteration_ns);
   void close_block();
   void guard();
   void judge();
   void end(bool keep, bool slower, const std::string& reason) {
-    verdict_ = WindowVerdict{keep, slower, reason};
+    verdict_ = AbWindowVerdict{keep, slower, reason};
   }
 
-  WindowOptions options_;
-  std::size_t blocks_ = 0;       // number of closed blocks
-  std::vector<double> block_;    // iterations of the open block
-  std::optional<Side> running_;  // side of the last iteration
+  AbWindowOptions options_;
+  std::size_t blocks_ = 0;         // number of closed blocks
+  std::vector<double> block_;      // iterations of the open block
+  std::optional<AbSide> running_;  // side of the last iteration
   int since_switch_ = 0;
   int under_way_ = 0;
   std::deque<double> recent_current_;  // at most kMostRecent
   std::vector<double> candidate_;
   std::vector<double> medians_[2];  // medians of the closed blocks, by side
   std::vector<std::int64_t> measured_[2];
-  std::optional<WindowVerdict> verdict_;
+  std::optional<AbWindowVerdict> verdict_;
 };
 
 }  // namespace hocket

@@ -56,8 +56,8 @@ class CounterExchange {
   const int world_size_;
   std::int64_t contributed_ = 0, tallied_ = 0;  // ballots
   std::deque<std::pair<std::int64_t, RankCounters>> counted_;
-  std::optional<RankCounters> own_;  // of the round that is being contributed
-  std::vector<RankCounters> heard_;  // of the round that is being tallied
+  std::optional<RankCounters> own_;  // own counters in the round that is being contributed
+  std::vector<RankCounters> heard_;  // all ranks' counters in the round that is being tallied
 };
 
 /// A time as a ballot carries it: a whole number below 2^23, above 0, exact to a microsecond up to

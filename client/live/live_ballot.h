@@ -8,7 +8,7 @@
 //   for (…) {
 //     live.fill(floats);                     // before the step's collectives
 //     … the step, with an all-reduce (sum) of `floats` …
-//     live.read(floats);                     // after it
+//     live.read(floats);                     // after the step's collectives
 //     live.iteration(step, wall_ns);         // rank 0
 //     live.counted(step, counters);          // every rank, if it counts
 //     if (auto next = live.step_ended()) …   // from the next step on: next->config
@@ -147,14 +147,14 @@ class LiveBallot {
   const Clock& clock_;
   ScheduleConfig running_;
   std::int64_t steps_ = 0;    // number of ended steps
-  std::int64_t ballots_ = 0;  // of decide_alone()
+  std::int64_t ballots_ = 0;  // number of calls of decide_alone()
   /// First step of each configuration that ran, with the configuration's id.
   std::deque<std::pair<std::int64_t, int>> ran_;
   // Configuration and version last passed to the link.
   std::pair<ScheduleConfig, std::int64_t> told_;
   // Order last passed to on_profile.
   std::optional<ProfileOrder> told_profile_;
-  std::optional<ProfileMessage> wanted_profile_;  // of one that decides alone
+  std::optional<ProfileMessage> wanted_profile_;  // profile wanted by a rank that decides alone
   ProcessMeter process_;
   /// The processes' use in the latest steps, by step.
   std::deque<std::pair<std::int64_t, ProcessUse>> process_use_;
@@ -163,7 +163,7 @@ class LiveBallot {
   // Guarded by mutex_:
   SwitchAgreement agreement_;
   CounterExchange counters_;
-  std::optional<LiveController> controller_;  // only on rank 0 with a link
+  std::optional<LiveController> controller_;  // present only on rank 0 with a link
 };
 
 }  // namespace hocket

@@ -128,13 +128,13 @@ void LiveController::iteration(std::int64_t step, int id, std::int64_t iteration
   count_cost(id, iteration_ns, settled);
   if (id == current_.id && settled) {
     recent_ns_.push_back(iteration_ns);
-    if (recent_ns_.size() > Window::kMostRecent) recent_ns_.pop_front();
+    if (recent_ns_.size() > AbWindow::kMostRecent) recent_ns_.pop_front();
     if (unreported_ns_.size() < kMaxReportedIterations) unreported_ns_.push_back(iteration_ns);
     if (activity) unreported_activity_.add(*activity, iteration_ns);
   }
   if (!attempt_ || !attempt_->window) return;
-  if (id == attempt_->id) attempt_->window->add(Side::candidate, iteration_ns, under_way);
-  if (id == current_.id) attempt_->window->add(Side::current, iteration_ns, under_way);
+  if (id == attempt_->id) attempt_->window->add(AbSide::candidate, iteration_ns, under_way);
+  if (id == current_.id) attempt_->window->add(AbSide::current, iteration_ns, under_way);
 }
 
 void LiveController::counted(CountedSteps counted) {
@@ -168,7 +168,7 @@ void LiveController::advance(std::int64_t now_ns) {
         quarantine_.push_back({attempt_->wish.config, newest_version_, usual_ns()});
       end_attempt(verdict->reason);
     } else {
-      const bool candidate = attempt_->window->next() == Side::candidate;
+      const bool candidate = attempt_->window->next() == AbSide::candidate;
       agreement_.select(candidate ? attempt_->id : current_.id);
     }
   }
@@ -191,7 +191,7 @@ void LiveController::await_agreement(std::int64_t now_ns) {
 }
 
 void LiveController::begin_window() {
-  WindowOptions options = options_.window;
+  AbWindowOptions options = options_.window;
   const double usual = usual_ns();
   double longest_ns = kHopeless * usual;
   if (attempt_->wish.trial) {
@@ -226,7 +226,7 @@ void LiveController::take_at_once() {
 
 bool LiveController::is_warm() const {
   const auto block = static_cast<std::size_t>(options_.window.block_iterations);
-  return recent_ns_.size() >= std::max(Window::kFewestBefore, block);
+  return recent_ns_.size() >= std::max(AbWindow::kFewestBefore, block);
 }
 
 void LiveController::start_next(std::int64_t now_ns) {
@@ -281,7 +281,7 @@ bool LiveController::has_measured() const {
   return attempt_->window && !attempt_->window->candidate_ns().empty();
 }
 
-void LiveController::keep(const WindowVerdict& verdict) {
+void LiveController::keep(const AbWindowVerdict& verdict) {
   ++kept_count_;
   say("kept, " + verdict.reason);
   add_outcome(attempt_->wish, ChangeStatus::applied, verdict.reason);
@@ -292,7 +292,7 @@ void LiveController::keep(const WindowVerdict& verdict) {
   unreported_activity_.clear();
   const auto& measured = attempt_->window->candidate_ns();
   recent_ns_.assign(measured.end() - std::min(std::ssize(measured),
-                                              static_cast<std::ptrdiff_t>(Window::kMostRecent)),
+                                              static_cast<std::ptrdiff_t>(AbWindow::kMostRecent)),
                     measured.end());
   attempt_.reset();
 }

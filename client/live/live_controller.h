@@ -40,7 +40,7 @@ struct LiveControllerOptions {
   ScheduleConfig config = {};  ///< initial configuration of the job
   std::int64_t version = 0;    ///< version of `config`; 0 if it is not from the daemon
   double explore = 0;          ///< exploration budget as a share of the training time
-  WindowOptions window = {};
+  AbWindowOptions window = {};
   /// Time within which every rank must accept a configuration.
   std::int64_t agreement_ns = 30'000'000'000;
   /// Number of iterations after which a report is due.
@@ -113,7 +113,7 @@ class LiveController {
     Wish wish;
     int id = 0;
     std::int64_t asked_ns = 0;
-    std::optional<Window> window = {};  ///< set once the ranks have agreed
+    std::optional<AbWindow> window = {};  ///< set once the ranks have agreed
   };
   struct Quarantined {
     ScheduleConfig config;
@@ -140,7 +140,7 @@ class LiveController {
   bool has_measured() const;
   /// Ends the attempt and returns to the current configuration.
   void end_attempt(const std::string& why);
-  void keep(const WindowVerdict& verdict);
+  void keep(const AbWindowVerdict& verdict);
   void take_over(const Wish& wish, int id);
   void add_outcome(const Wish& wish, ChangeStatus status, const std::string& message);
   void count_cost(int id, std::int64_t iteration_ns, bool settled);
@@ -162,7 +162,7 @@ class LiveController {
   std::set<int> tried_;
   std::int64_t newest_version_ = 0;
   // Iterations so far:
-  // Settled iterations under current_; at most Window::kMostRecent.
+  // Settled iterations under current_; at most AbWindow::kMostRecent.
   std::deque<std::int64_t> recent_ns_;
   std::optional<int> last_id_;
   int since_switch_ = 0;
@@ -177,7 +177,7 @@ class LiveController {
   std::map<std::string, double> values_;
   std::string note_;
   std::deque<CountedSteps> counted_;
-  std::size_t counted_ranks_ = 0;  ///< of all of counted_ together
+  std::size_t counted_ranks_ = 0;  ///< number of ranks in all of counted_
   bool ends_ = false;
   bool finished_ = false;  ///< the job has ended and the last report was not taken yet
 };

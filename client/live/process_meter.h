@@ -41,7 +41,7 @@ class ProcessMeter {
   std::optional<std::int64_t> last_ns_;
   std::int64_t last_processor_ns_ = 0;
   int looks_ = 0;
-  double queued_share_ = 0;  ///< of the latest looks
+  double queued_share_ = 0;  ///< share over the latest looks
   /// By descriptor, for how long the connection's receiver has had no room so far.
   std::map<int, std::int64_t> no_room_us_;
 

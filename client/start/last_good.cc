@@ -28,7 +28,7 @@ constexpr std::string_view kBegin = R"({"sha256":")", kMiddle = R"(","content":)
 constexpr std::size_t kDigits = 2 * SHA256_DIGEST_LENGTH;
 
 constexpr std::string_view kSuffix = ".json";
-constexpr std::string_view kUnfinishedSuffix = ".XXXXXX";  // its X are drawn
+constexpr std::string_view kUnfinishedSuffix = ".XXXXXX";  // mkstemp() replaces each X
 
 std::string path_of(const std::string& folder, const ConfigKey& key) {
   return folder + "/" + to_string(key) + std::string(kSuffix);

@@ -71,8 +71,8 @@ Result<void> validate(const OptimizerStep& step) {
   return in_range("epsilon", step.epsilon, 0, kMost);
 }
 
-void apply(const OptimizerStep& step, std::span<float> values, std::span<float> first_moment,
-           std::span<float> second_moment) {
+void apply_optimizer_step(const OptimizerStep& step, std::span<float> values,
+                          std::span<float> first_moment, std::span<float> second_moment) {
   const auto size = [&](int moment) { return moment < state_values(step) ? values.size() : 0; };
   HOCKET_CHECK(first_moment.size() == size(0) && second_moment.size() == size(1),
                "as many moments as values");

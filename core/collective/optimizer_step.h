@@ -26,8 +26,8 @@ struct OptimizerStep {
   /// The gradient is this times the sum.
   double gradient_scale = 1;
   double learning_rate = 0;
-  double momentum = 0;                                ///< of sgd
-  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;  ///< of adamw
+  double momentum = 0;                                ///< used by sgd
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;  ///< used by adamw
 
   bool operator==(const OptimizerStep&) const = default;
 };
@@ -41,7 +41,7 @@ Result<void> validate(const OptimizerStep& step);
 /// Replaces sums of gradients by the step. The moments have as many values as `values`, as far as
 /// state_values() counts them, and are 0 before the first update. Computed in float32, so that the
 /// bits do not depend on how the parameters are divided.
-void apply(const OptimizerStep& step, std::span<float> values, std::span<float> first_moment,
-           std::span<float> second_moment);
+void apply_optimizer_step(const OptimizerStep& step, std::span<float> values,
+                          std::span<float> first_moment, std::span<float> second_moment);
 
 }  // namespace hocket

@@ -98,7 +98,7 @@ Result<std::string> read_private_file(const std::string& path, std::int64_t limi
 
 Result<bool> create_private_file(const std::string& path, std::string_view text) {
   const std::string unfinished = path + "." + std::to_string(::getpid());
-  ::unlink(unfinished.c_str());  // of an earlier process with this id, which was killed
+  ::unlink(unfinished.c_str());  // left by a killed process that had this id
   const OpenFile file(
       ::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.is_open()) return failure(system_error("cannot write " + unfinished));

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kDrawn = "XXXXXX";  // what mkdtemp() replaces
+constexpr std::string_view kDrawn = "XXXXXX";  // mkdtemp() replaces each X
 constexpr int kMakeAttempts = 100;
 
 // The locale does not decide about names of files.

@@ -11,7 +11,7 @@
 
 #include "core/base/clock.h"
 #include "core/collective/collective.h"
-#include "core/collective/shared_bandwidth.h"
+#include "core/collective/shared_link.h"
 #include "core/step/link.h"
 
 namespace hocket {

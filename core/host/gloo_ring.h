@@ -11,7 +11,7 @@
 #include "core/collective/collective_blocks.h"
 
 namespace gloo {
-class Context;
+class VerbContext;
 }
 
 namespace hocket {

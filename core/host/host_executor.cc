@@ -36,7 +36,7 @@ HostExecutor::~HostExecutor() {
   HOCKET_CHECK(threads_.empty(), "the scheduler must be gone first");
 }
 
-void HostExecutor::start(WorkSource& source, TraceSink* trace, const Lanes& lanes) {
+void HostExecutor::start(WorkSource& source, TraceSink* trace, const LaneCounts& lanes) {
   HOCKET_CHECK(!source_ || source_ == &source, "an executor serves one scheduler");
   HOCKET_CHECK(threads_.empty(), "stop before you start again");
   HOCKET_CHECK(lanes.streams > 0 && lanes.channels > 0, "at least one stream and one channel");
@@ -61,7 +61,7 @@ void HostExecutor::start(WorkSource& source, TraceSink* trace, const Lanes& lane
       [this] { (rank() == 0 ? send_order : follow_order)(*source_, collective_); });
 }
 
-void HostExecutor::wake(const Wakes& wakes) {
+void HostExecutor::wake(const LaneWakes& wakes) {
   stream_leave_.release(wakes.streams);
   channel_leave_.release(wakes.channels);
   pull_leave_.release(wakes.pulls);

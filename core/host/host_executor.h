@@ -28,8 +28,8 @@ class HostExecutor final : public Executor {
       : collective_(collective), clock_(clock), servers_(servers) {}
   ~HostExecutor() override;
 
-  void start(WorkSource& source, TraceSink* trace, const Lanes& lanes) override;
-  void wake(const Wakes& wakes) override;
+  void start(WorkSource& source, TraceSink* trace, const LaneCounts& lanes) override;
+  void wake(const LaneWakes& wakes) override;
   void stop(bool failed) override;
   bool runs_lanes() const override { return true; }
   int servers() const override { return servers_ ? servers_->servers() : 0; }
@@ -67,7 +67,7 @@ class HostExecutor final : public Executor {
   ParameterServers* const servers_;
   WorkSource* source_ = nullptr;
   TraceSink* trace_ = nullptr;
-  Lanes lanes_;
+  LaneCounts lanes_;
   std::atomic<bool> stopping_ = false;
   Semaphore stream_leave_, channel_leave_, pull_leave_;
   // by TaskLane; that of streams is unused

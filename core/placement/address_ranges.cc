@@ -6,7 +6,7 @@
 namespace hocket::placement {
 namespace {
 
-/// When memory counts as taken: from the earliest fetch, or from the first use.
+/// The time from which memory counts as taken: the earliest fetch, or the first use.
 enum class Taken { early, late };
 
 bool meet(const Residency& a, const Residency& b, Taken taken) {
@@ -16,7 +16,7 @@ bool meet(const Residency& a, const Residency& b, Taken taken) {
   return begin(a) <= b.last && begin(b) <= a.last;
 }
 
-/// When an item is on the device, for comparisons.
+/// The time in which an item is on the device, for comparisons.
 std::tuple<std::uint32_t, std::uint32_t, std::uint32_t> span_of(const Residency& stay) {
   return {stay.first, stay.last, stay.earliest};
 }

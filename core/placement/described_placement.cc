@@ -56,7 +56,7 @@ TaskLane lane_of(const PlacedTask& task) {
     case PlacedKind::evict:
       return TaskLane::to_host;
     case PlacedKind::task:
-      return task.site == Site::host ? TaskLane::host : TaskLane::stream;
+      return task.site == PlacementSite::host ? TaskLane::host : TaskLane::stream;
   }
   return TaskLane::stream;
 }

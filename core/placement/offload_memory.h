@@ -23,7 +23,7 @@ struct DataAddress {
   /// Beginning of its range in the device's memory, or kNotOnDevice.
   std::int64_t address_bytes = kNotOnDevice;
   /// Memory that holds its value between two steps.
-  Site home = Site::device;
+  PlacementSite home = PlacementSite::device;
   bool operator==(const DataAddress&) const = default;
 };
 

@@ -19,7 +19,8 @@ class Finder {
 
   Result<Residencies> find() {
     for (const TaskToPlace& task : step_.tasks) {
-      found_.site.push_back(task.updates_layer >= options_.offload_k ? Site::host : Site::device);
+      found_.site.push_back(task.updates_layer >= options_.offload_k ? PlacementSite::host
+                                                                     : PlacementSite::device);
       found_.used.emplace_back(task.accesses.size(), kNoResidency);
     }
     found_.evicted_before.resize(step_.tasks.size() + 1);
@@ -38,7 +39,7 @@ class Finder {
   AccessMode mode_of(const Use& use) const {
     return step_.tasks[use.task].accesses[use.access].mode;
   }
-  bool is_on_host(const Use& use) const { return found_.site[use.task] == Site::host; }
+  bool is_on_host(const Use& use) const { return found_.site[use.task] == PlacementSite::host; }
 
   bool outlives_step(std::uint32_t data) const {
     if (step_.data[data].layer != kNoLayer) return true;
@@ -46,19 +47,19 @@ class Finder {
            mode_of(uses_[data].front()) != AccessMode::write;
   }
 
-  Site home_of(std::uint32_t data) const {
+  PlacementSite home_of(std::uint32_t data) const {
     if (const std::int64_t layer = step_.data[data].layer; layer != kNoLayer)
-      return layer < options_.offload_k ? Site::device : Site::host;
+      return layer < options_.offload_k ? PlacementSite::device : PlacementSite::host;
     const bool is_hosts =
         std::ranges::all_of(uses_[data], [&](Use use) { return is_on_host(use); });
-    return is_hosts ? Site::host : Site::device;
+    return is_hosts ? PlacementSite::host : PlacementSite::device;
   }
 
   void find_stages() {
     std::int64_t layer = kNoLayer;
     std::uint32_t stage = 0;
     for (std::uint32_t task = 0; task < step_.tasks.size(); ++task) {
-      if (found_.site[task] == Site::device) {
+      if (found_.site[task] == PlacementSite::device) {
         // The highest of several layers counts, so that the order of accesses decides nothing.
         std::int64_t next = kNoLayer;
         for (const Access& access : step_.tasks[task].accesses) {
@@ -76,7 +77,7 @@ class Finder {
 
   /// Finds the residencies of one data item.
   Result<void> follow(std::uint32_t data) {
-    const bool is_permanent = outlives_step(data) && found_.home[data] == Site::device;
+    const bool is_permanent = outlives_step(data) && found_.home[data] == PlacementSite::device;
     const bool is_refetchable = outlives_step(data) && !is_permanent;
     std::uint32_t open = kNoResidency;
     bool is_on_device = is_permanent, is_on_host_too = is_refetchable;

@@ -28,8 +28,8 @@ struct Residency {
 };
 
 struct Residencies {
-  std::vector<Site> site;  ///< by task
-  std::vector<Site> home;  ///< by data item
+  std::vector<PlacementSite> site;  ///< by task
+  std::vector<PlacementSite> home;  ///< by data item
   std::vector<Residency> all;
   /// By task and access: the residency that it uses, or kNoResidency for a task of the host and for
   /// data without bytes.

@@ -38,7 +38,7 @@ Result<void> check_need(const StepToPlace& step, const placement::Residencies& r
                         std::int64_t limit_bytes) {
   Need most;
   for (std::uint32_t task = 0; task < step.tasks.size(); ++task) {
-    if (residencies.site[task] == Site::host) continue;
+    if (residencies.site[task] == PlacementSite::host) continue;
     const Need need = need_of(task, step, residencies);
     if (need.bytes > most.bytes) most = need;
   }
@@ -114,7 +114,8 @@ class Placing {
   void find_ends_of_stages() {
     end_of_stage_.assign(step_.tasks.empty() ? 0 : residencies_.stage.back() + 1, 0);
     for (std::uint32_t task = 0; task < step_.tasks.size(); ++task)
-      if (residencies_.site[task] == Site::device) end_of_stage_[residencies_.stage[task]] = task;
+      if (residencies_.site[task] == PlacementSite::device)
+        end_of_stage_[residencies_.stage[task]] = task;
   }
 
   /// Appends the accesses of what begins residency `i`: it waits for all that have its memory, in
@@ -133,17 +134,20 @@ class Placing {
     take_memory(i, accesses);
     const std::int64_t after = residencies_.stage[residency.first] - options_.prefetch_layers - 1;
     if (after >= 0) accesses.push_back(read(of_stage(static_cast<std::uint32_t>(after))));
-    placed_.tasks.push_back({PlacedKind::fetch, Site::device, residency.data, std::move(accesses)});
+    placed_.tasks.push_back(
+        {PlacedKind::fetch, PlacementSite::device, residency.data, std::move(accesses)});
   }
 
   void evict(std::uint32_t i) {
     const std::uint32_t data = residencies_.all[i].data;
-    placed_.tasks.push_back(
-        {PlacedKind::evict, Site::device, data, {read(of_residency(i)), write(of_data(data))}});
+    placed_.tasks.push_back({PlacedKind::evict,
+                             PlacementSite::device,
+                             data,
+                             {read(of_residency(i)), write(of_data(data))}});
   }
 
   void add_task(std::uint32_t task) {
-    const Site site = residencies_.site[task];
+    const PlacementSite site = residencies_.site[task];
     std::vector<Access> accesses;
     for (std::size_t k = 0; k < step_.tasks[task].accesses.size(); ++k) {
       const Access& access = step_.tasks[task].accesses[k];
@@ -161,7 +165,7 @@ class Placing {
           {of_residency(i), begins_here && only_reads ? AccessMode::update : access.mode});
       if (begins_here) take_memory(i, accesses);
     }
-    if (site == Site::device && end_of_stage_[residencies_.stage[task]] == task)
+    if (site == PlacementSite::device && end_of_stage_[residencies_.stage[task]] == task)
       accesses.push_back(write(of_stage(residencies_.stage[task])));
     placed_.tasks.push_back({PlacedKind::task, site, task, std::move(accesses)});
   }

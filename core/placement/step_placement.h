@@ -24,7 +24,7 @@
 
 namespace hocket {
 
-enum class Site : std::uint8_t { device, host };
+enum class PlacementSite : std::uint8_t { device, host };
 
 /// A data item of the step to place.
 struct DataToPlace {
@@ -49,7 +49,7 @@ struct TaskToPlace {
 
 struct StepToPlace {
   std::vector<DataToPlace> data;
-  /// In order of submission.
+  /// The tasks in order of submission.
   std::vector<TaskToPlace> tasks;
 };
 
@@ -72,7 +72,7 @@ enum class PlacedKind : std::uint8_t {
 struct PlacedTask {
   PlacedKind kind = PlacedKind::task;
   /// Memory on whose side a task runs; unused for copies.
-  Site site = Site::device;
+  PlacementSite site = PlacementSite::device;
   /// Index of the task, or of the copied data item.
   std::uint32_t source = 0;
   /// Indices of data of the placed step, which only order tasks.
@@ -89,7 +89,7 @@ struct PlacedStep {
   /// By data item of the step: the beginning of its range in the device's memory, or kNotOnDevice.
   std::vector<std::int64_t> address_bytes;
   /// By data item of the step: where its value is between two steps.
-  std::vector<Site> home;
+  std::vector<PlacementSite> home;
   /// End of the highest range; at most device_memory_bytes.
   std::int64_t peak_bytes = 0;
 };

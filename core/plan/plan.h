@@ -186,7 +186,7 @@ class Plan {
     std::uint64_t number = 0;
     bool ready = false;
     ServerAssignment::Place place;
-    PartCursor parts;  ///< those to start
+    PartCursor parts;  ///< parts that have not started
     /// Parts not finished, each way, or not issued where issue_part() is used.
     std::int64_t parts_unfinished = 0;
   };

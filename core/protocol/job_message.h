@@ -113,8 +113,8 @@ Result<DaemonMessage> daemon_message_from_json(std::string_view type,
 enum class ChangeStatus {
   /// The job keeps it.
   applied,
-  /// Not tried, since a rank refused it or it came too late; or a version that the job could not
-  /// decide on before it ended.
+  /// The configuration was not tried, since a rank refused it or it came too late; or the job
+  /// ended before it could decide on the version.
   rejected,
   /// Tried; the job has returned to its previous configuration.
   rolled_back,

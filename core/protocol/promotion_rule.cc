@@ -77,9 +77,9 @@ double look_level(int most_pairs) {
   return kError / std::pow(looks, kExponent);
 }
 
-Verdict compare(std::span<const ConfirmationRun> default_runs,
-                std::span<const ConfirmationRun> winner_runs, int most_pairs, Direction direction,
-                double error_share) {
+PromotionVerdict promotion_verdict(std::span<const ConfirmationRun> default_runs,
+                                   std::span<const ConfirmationRun> winner_runs, int most_pairs,
+                                   Direction direction, double error_share) {
   const PairedGain gain = paired_gain(default_runs, winner_runs, direction);
   if (gain.pairs < kFewestPairs) return {.gain = gain.share(gain.mean)};
   const double confidence = 1 - error_share * look_level(most_pairs) / std::pow(kBounds, kExponent);

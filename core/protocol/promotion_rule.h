@@ -94,7 +94,7 @@ struct GainInterval {
 /// Confidence of the interval of a gain.
 inline constexpr double kGainConfidence = 0.9;
 
-struct Verdict {
+struct PromotionVerdict {
   bool better = false, worse = false;
   /// Share of the default's value that the winner saves: 0.2 is "20 % less", or "20 % more" where
   /// more is better. 0 without pairs.
@@ -114,8 +114,9 @@ inline constexpr int kFewestPairs = 2;
 /// Compares the winner with the default. Requires the runs to be as in paired_gain() and the same
 /// `most_pairs` in each test. `error_share` is the share of the permitted error that this
 /// comparison may use up, where several stand for one claim.
-Verdict compare(std::span<const ConfirmationRun> default_runs,
-                std::span<const ConfirmationRun> winner_runs, int most_pairs,
-                Direction direction = Direction::minimise, double error_share = 1);
+PromotionVerdict promotion_verdict(std::span<const ConfirmationRun> default_runs,
+                                   std::span<const ConfirmationRun> winner_runs, int most_pairs,
+                                   Direction direction = Direction::minimise,
+                                   double error_share = 1);
 
 }  // namespace hocket

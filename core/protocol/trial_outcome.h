@@ -44,7 +44,7 @@ struct TrialOutcome {
   /// As measured, whether that is minimised or maximised. A complete trial has one.
   std::optional<double> value = {};
   std::optional<double> spread = {};  ///< half interquartile range of the samples
-  std::vector<double> samples = {};   ///< of the objective
+  std::vector<double> samples = {};   ///< samples of the objective
   /// Values of further objectives, in order; meaningful if complete.
   std::vector<double> others = {};
   /// All other measurements: "wall_ns" (of the whole command), "peak_memory_bytes" (of all its

@@ -257,7 +257,7 @@ Result<void> CommunicationSchedule::wait(std::uint32_t tensor, std::int64_t time
                    "tensor \"" + t.about.name + "\": its communication is not done after " +
                        std::to_string(timeout_ns / 1'000'000) + " ms: " + why_unfinished(tensor));
   }
-  end_use(called_ns);  // that of another thread
+  end_use(called_ns);  // ends the use by another thread
   boundary_ns_ = options_.clock.now_ns();
   open_use_ = OpenUse{tensor, boundary_ns_};
   return {};

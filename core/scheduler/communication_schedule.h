@@ -135,8 +135,8 @@ class CommunicationSchedule final : public OrderSource {
     std::string backward, forward;  ///< names of the compute tasks
     DataId data;
     TaskId producer;
-    std::uint64_t number = 0;  ///< of its last collective
-    std::int64_t place = 0;    ///< among those enqueued in its step, from 0
+    std::uint64_t number = 0;  ///< number of its last collective
+    std::int64_t place = 0;    ///< position among the tensors enqueued in its step, from 0
     std::int64_t step = 0;
     bool is_enqueued = false;  ///< until its last part is done
     bool is_ready = false;     ///< notify_ready() was called
@@ -177,13 +177,14 @@ class CommunicationSchedule final : public OrderSource {
   bool follows_static_order_ = false;    ///< in the present step, as far as is known
   bool is_announced_ = false;            ///< the plan knows the static order of the present step
   std::optional<OpenUse> open_use_;
-  std::deque<ScheduledPart> decided_;   ///< and not taken
-  std::vector<ScheduledPart> started_;  ///< and not finished
+  std::deque<ScheduledPart> decided_;   ///< released by the plan, not taken yet
+  std::vector<ScheduledPart> started_;  ///< taken, not finished yet
   std::vector<bool> channel_is_taken_;
   std::uint64_t parts_decided_ = 0;
   std::int64_t step_ = 0;
-  std::int64_t boundary_ns_ = 0;                             ///< when the last compute task ended
-  std::int64_t unfinished_before_ = 0, unfinished_now_ = 0;  ///< tensors of the last step, of this
+  std::int64_t boundary_ns_ = 0;  ///< when the last compute task ended
+  /// Unfinished tensors of the last step, and of this one.
+  std::int64_t unfinished_before_ = 0, unfinished_now_ = 0;
   std::vector<std::uint64_t> to_announce_;
   bool order_has_ended_ = false, is_closed_ = false;
   std::optional<Error> error_;

@@ -131,7 +131,7 @@ void Dispatch::flush_into_plan() {
       if (s.is_collective) {
         submit_collective(s, own);
       } else {
-        Payload& p = new_payload(plan_.submit_compute(s.options, own), s.options);
+        TaskPayload& p = new_payload(plan_.submit_compute(s.options, own), s.options);
         p.body = std::move(s.body);
         p.bytes = s.bytes;
         if (ahead_) p.accesses.assign(own.begin(), own.end());
@@ -150,7 +150,7 @@ void Dispatch::submit_collective(TaskSubmission& s, std::span<const Access> acce
   if (auto error = check_way(schedule_.is_served(), s.special.get(), s.optimizer))
     return fail_locked(std::move(*error));
   if (auto error = follow_static_order(s.bytes)) return fail_locked(std::move(*error));
-  Payload& p = new_payload(plan_.submit_collective(s.options, accesses, s.bytes), s.options);
+  TaskPayload& p = new_payload(plan_.submit_collective(s.options, accesses, s.bytes), s.options);
   p.values = s.values;
   p.special = std::move(s.special);
   p.optimizer = s.optimizer;
@@ -168,10 +168,10 @@ std::optional<Error> Dispatch::follow_static_order(std::int64_t bytes) {
   return order.check(step_collectives_++, bytes, schedule_.plan.partition_bytes);
 }
 
-Payload& Dispatch::new_payload(TaskId task, const TaskOptions& options) {
+TaskPayload& Dispatch::new_payload(TaskId task, const TaskOptions& options) {
   while (task.slot / kBlock >= blocks_.size())
-    blocks_.push_back(std::make_unique<Payload[]>(kBlock));
-  Payload& p = payload(task.slot);
+    blocks_.push_back(std::make_unique<TaskPayload[]>(kBlock));
+  TaskPayload& p = payload(task.slot);
   p.name = options.name;
   p.step = present_step();
   ++unfinished_.back();
@@ -217,7 +217,7 @@ Result<void> Dispatch::launch(const std::shared_ptr<StepCapture>& capture) {
     for (std::uint32_t i = 0; i < step->size(); ++i) {
       const CapturedStep::Task& task = step->task(i);
       if (!task.is_collective) continue;
-      const Payload& p = capture->payload_of(i);
+      const TaskPayload& p = capture->payload_of(i);
       if (auto error = check_way(schedule_.is_served(), p.special.get(), p.optimizer)) {
         fail_locked(std::move(*error));
         return failure(*error_);
@@ -248,7 +248,7 @@ Result<void> Dispatch::launch_whole(const StepWork& work, DataId data) {
     step_collectives_ = work.step->collectives();
     const Access access = update(data);
     const TaskOptions options{.name = "step"};
-    Payload& p = new_payload(plan_.submit_compute(options, {&access, 1}), options);
+    TaskPayload& p = new_payload(plan_.submit_compute(options, {&access, 1}), options);
     p.accesses.assign(1, access);
   }
   std::unique_lock lock(mutex_);
@@ -263,9 +263,9 @@ void Dispatch::leave_launches() {
   launches_ = false;
 }
 
-Wakes Dispatch::claim_sleepers() {
+LaneWakes Dispatch::claim_sleepers() {
   if (error_) return {};
-  Wakes wakes{
+  LaneWakes wakes{
       .streams = std::min(sleeping_streams_, plan_.ready_computes() + exchange_.ready()),
       .channels = std::min(sleeping_channels_, started_parts_.size() + awaiting_inputs_.size()),
       .pulls = std::min(sleeping_pulls_, started_pulls_.size())};
@@ -357,7 +357,7 @@ std::span<const Access> Dispatch::accesses_of(std::uint32_t slot) {
 }
 
 ComputeWork Dispatch::work_of(TaskId task) {
-  Payload& p = payload(task.slot);
+  TaskPayload& p = payload(task.slot);
   __builtin_prefetch(&p.body);
   return {task,        &p.body, &p.name, step_of(task), !captured_, accesses_of(task.slot),
           whole_step_, p.bytes};

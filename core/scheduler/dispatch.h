@@ -110,7 +110,7 @@ class Dispatch final : public WorkSource, public TaskSink {
     Lock(Dispatch& dispatch, std::unique_lock<std::mutex> held)
         : dispatch_(dispatch), lock_(std::move(held)) {}
     ~Lock() {
-      const Wakes wakes = claimed_ ? *claimed_ : dispatch_.claim_sleepers();
+      const LaneWakes wakes = claimed_ ? *claimed_ : dispatch_.claim_sleepers();
       lock_.unlock();
       if (!wakes.empty()) dispatch_.executor_.wake(wakes);
     }
@@ -124,7 +124,7 @@ class Dispatch final : public WorkSource, public TaskSink {
    private:
     Dispatch& dispatch_;
     std::unique_lock<std::mutex> lock_;
-    std::optional<Wakes> claimed_;
+    std::optional<LaneWakes> claimed_;
   };
 
   void start();
@@ -150,10 +150,10 @@ class Dispatch final : public WorkSource, public TaskSink {
   }
   Result<void> finish_step(std::unique_lock<std::mutex>& lock, bool next_has_static_order);
   void fail_locked(Error error);
-  Payload& payload(std::uint32_t slot) {
+  TaskPayload& payload(std::uint32_t slot) {
     return captured_ ? captured_->payload(slot) : blocks_[slot / kBlock][slot % kBlock];
   }
-  Payload& new_payload(TaskId task, const TaskOptions& options);
+  TaskPayload& new_payload(TaskId task, const TaskOptions& options);
   std::int64_t present_step() const {
     return first_step_ + static_cast<std::int64_t>(unfinished_.size()) - 1;
   }
@@ -184,7 +184,7 @@ class Dispatch final : public WorkSource, public TaskSink {
   bool drop_finished_steps();
   /// True when nothing submitted is left, on the device either.
   bool is_idle() const { return plan_.unfinished() == 0 && on_device_ == 0; }
-  Wakes claim_sleepers();
+  LaneWakes claim_sleepers();
 
   static constexpr std::size_t kBlock = 1024;
   /// Number of submissions that wait for each other, so that the lock is taken once for many.
@@ -227,7 +227,7 @@ class Dispatch final : public WorkSource, public TaskSink {
   // Guarded by mutex_:
   Plan plan_;
   /// Data of tasks submitted by themselves, by slot; never move.
-  std::vector<std::unique_ptr<Payload[]>> blocks_;
+  std::vector<std::unique_ptr<TaskPayload[]>> blocks_;
   /// Step of a launched task minus its generation.
   std::int64_t launched_from_step_ = 0;
   /// Collectives submitted in the present step.

@@ -123,7 +123,7 @@ class WorkSource : public OrderSource {
 
 /// Numbers of compute tasks (streams) and of parts of collectives (channels) that an executor runs
 /// at once; each at least 1.
-struct Lanes {
+struct LaneCounts {
   int streams = 1;
   int channels = 1;
   /// There are tasks for the other lanes too, each of which runs one at a time.
@@ -143,7 +143,7 @@ constexpr std::int32_t traced_lane(TaskLane lane, int streams) {
 
 /// Numbers of sleeping streams, channels and channels of pulls to wake, and whether to wake the
 /// other lanes, by TaskLane.
-struct Wakes {
+struct LaneWakes {
   std::size_t streams = 0, channels = 0, pulls = 0;
   std::array<bool, kTaskLanes> lanes = {};
 
@@ -156,10 +156,10 @@ class Executor {
 
   /// Starts to pull from `source`, which outlives the executor's work. Requires that the executor
   /// was not started, or was stopped since.
-  virtual void start(WorkSource& source, TraceSink* trace, const Lanes& lanes) = 0;
+  virtual void start(WorkSource& source, TraceSink* trace, const LaneCounts& lanes) = 0;
 
   /// Lets those that sleep take again. Called without the source's lock.
-  virtual void wake(const Wakes& wakes) = 0;
+  virtual void wake(const LaneWakes& wakes) = 0;
 
   /// Ends all threads when they have finished what they are running; earlier calls of wake() have
   /// no effect afterwards. After a failure, aborts what is blocked. Does nothing when stopped.

@@ -27,7 +27,7 @@ class PartitionedSteps final : public StepForm {
   PartitionedSteps(Dispatch& dispatch, const RankGrid& grid)
       : dispatch_(dispatch), substitution_(grid) {}
 
-  /// As StepSubstitution::configure().
+  /// Does the same as StepSubstitution::configure().
   Result<void> configure(const ScheduleConfig& config) override {
     return substitution_.configure(config);
   }

@@ -76,7 +76,7 @@ class PlacedSteps final : public StepForm {
   PlacedDescription placed_;
   /// Data that only placed steps have, reused from one to the next.
   std::vector<DataId> own_data_;
-  /// By placed task.
+  /// One entry for each placed task.
   std::vector<std::vector<Access>> accesses_;
   /// Names of copies, which stay valid for traces.
   std::deque<std::string> names_;

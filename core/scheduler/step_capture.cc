@@ -13,7 +13,7 @@ void StepCapture::submit(TaskSubmission&& submission, std::span<const Access> ac
                     {accesses.begin(), accesses.end()},
                     submission.options.lane});
   divisible_.push_back({submission.options, std::move(submission.pieces)});
-  Payload& p = payloads_.emplace_back();
+  TaskPayload& p = payloads_.emplace_back();
   p.body = std::move(submission.body);
   p.name = submission.options.name;
   p.bytes = submission.is_collective ? 0 : submission.bytes;
@@ -24,7 +24,7 @@ void StepCapture::submit(TaskSubmission&& submission, std::span<const Access> ac
 
 void StepCapture::finish() {
   step_ = std::make_shared<const CapturedStep>(std::move(tasks_));
-  std::vector<Payload> by_slot;
+  std::vector<TaskPayload> by_slot;
   by_slot.reserve(payloads_.size());
   for (std::uint32_t slot = 0; slot < step_->size(); ++slot)
     by_slot.push_back(std::move(payloads_[step_->index_in(slot)]));
@@ -38,7 +38,7 @@ void StepCapture::submit_to(TaskSink& sink) {
 
 TaskSubmission StepCapture::submission_of(std::uint32_t index) {
   const CapturedStep::Task& task = step_->task(index);
-  Payload& p = payload_of(index);
+  TaskPayload& p = payload_of(index);
   TaskSubmission submission{.options = divisible_[index].options,
                             .is_collective = task.is_collective,
                             .accesses = static_cast<std::uint32_t>(task.accesses.size()),

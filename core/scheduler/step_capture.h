@@ -25,12 +25,12 @@ class StepCapture final : public TaskSink {
   // After finish():
   const std::shared_ptr<const CapturedStep>& step() const { return step_; }
   /// Returns the data of the task in `slot` of any launch.
-  Payload& payload(std::uint32_t slot) {
+  TaskPayload& payload(std::uint32_t slot) {
     const std::size_t size = payloads_.size();
     return payloads_[slot < size ? slot : slot - size];
   }
   /// Returns the data of a task by its index in the order of submission.
-  Payload& payload_of(std::uint32_t task) { return payloads_[step_->slot_of(task)]; }
+  TaskPayload& payload_of(std::uint32_t task) { return payloads_[step_->slot_of(task)]; }
   /// Returns the accesses of the task in `slot` of any launch.
   std::span<const Access> accesses(std::uint32_t slot) const {
     const std::uint32_t size = step_->size();
@@ -52,7 +52,7 @@ class StepCapture final : public TaskSink {
   std::vector<CapturedStep::Task> tasks_;
   std::shared_ptr<const CapturedStep> step_;
   // In the order of submission until finish(), then by slot.
-  std::vector<Payload> payloads_;
+  std::vector<TaskPayload> payloads_;
   // In the order of submission.
   std::vector<Divisible> divisible_;
 };

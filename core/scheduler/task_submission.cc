@@ -26,7 +26,7 @@ void scatter(const PartDecision& part, int ranks, CollectiveWork& work) {
 
 }  // namespace
 
-PartWork part_of(const Payload& payload, const PartDecision& part, int ranks) {
+PartWork part_of(const TaskPayload& payload, const PartDecision& part, int ranks) {
   PartWork work;
   work.task = part.task;
   work.bytes = part.bytes;

@@ -62,7 +62,7 @@ class TaskSink {
 };
 
 /// The data of a task that the plan does not need.
-struct alignas(64) Payload {
+struct alignas(64) TaskPayload {
   /// In a cache line of its own: the streams use the body, the lock's holder all else.
   TaskBody body = {};
   std::string_view name = {};
@@ -81,6 +81,6 @@ struct alignas(64) Payload {
 
 /// Returns the part that `decision` starts of the collective in `payload`, on one of `ranks` ranks;
 /// without index, step and accesses.
-PartWork part_of(const Payload& payload, const PartDecision& decision, int ranks);
+PartWork part_of(const TaskPayload& payload, const PartDecision& decision, int ranks);
 
 }  // namespace hocket

@@ -313,8 +313,8 @@ void PartSums::update(Lock& lock, PartInProgress& part) {
   if (!pieces) return fail(part, pieces.error());
   lock.unlock();
   for (const OptimizerState::Piece& piece : *pieces)
-    apply(step, part.sum.values().subspan(piece.begin, piece.values), piece.moments[0],
-          piece.moments[1]);
+    apply_optimizer_step(step, part.sum.values().subspan(piece.begin, piece.values),
+                         piece.moments[0], piece.moments[1]);
   lock.lock();
   state_.give(range);
 }

@@ -85,7 +85,7 @@ class PartSum {
 class SumWaiter {
  public:
   virtual ~SumWaiter() = default;
-  /// There is something to take. Any thread, which may hold the lock of PartSums.
+  /// Called when there is something to take, on any thread, which may hold the lock of PartSums.
   virtual void wake() = 0;
 };
 
@@ -151,11 +151,11 @@ class PartSums {
   using Parts = std::map<PartKey, PartInProgress>;
 
   struct Rank {
-    std::vector<PartKey> sums = {};  ///< to be taken
+    std::vector<PartKey> sums = {};  ///< sums that the rank has still to take
     std::uint64_t pushes = 0;
     std::shared_ptr<SumWaiter> waiter = {};
-    std::optional<Error> error = {};      ///< of the first part that has failed and it has pushed
-    std::optional<std::string> how = {};  ///< it left, if it did
+    std::optional<Error> error = {};  ///< error of the first failed part that the rank has pushed
+    std::optional<std::string> how = {};  ///< how the rank left; absent while it is there
   };
 
   // All of these are called with mutex_ locked; those with a Lock unlock it meanwhile.
@@ -182,7 +182,7 @@ class PartSums {
   PartBuffers buffers_;
   OptimizerState state_;
   Parts parts_;
-  std::vector<Parts::node_type> spare_;  ///< records of parts that are over
+  std::vector<Parts::node_type> spare_;  ///< records of finished parts
   std::vector<Rank> ranks_;              ///< by rank
   std::optional<int> first_lost_;        ///< the first rank that left or was gone
 };

@@ -17,8 +17,8 @@ namespace hocket {
 /// A server's number, and the size of its job.
 struct ServerIdentity {
   int ranks = 1;
-  int server = 0;   ///< its number
-  int servers = 1;  ///< how many there are
+  int server = 0;   ///< number of this server, from 0
+  int servers = 1;  ///< number of servers
 };
 
 class RankRegister {

@@ -14,8 +14,8 @@
 
 #include "core/collective/served_paths.h"
 #include "core/plan/plan.h"
-#include "core/sim/fair_links.h"
 #include "core/sim/rank_groups.h"
+#include "core/sim/server_flows.h"
 #include "core/step/step_description.h"
 
 namespace hocket {
@@ -28,7 +28,7 @@ class ServedParts {
     std::uint32_t rank = 0;  ///< number of the simulated rank
     bool is_pull = false;
     std::int32_t channel = 0;   ///< pulls' channels follow those of pushes
-    std::int64_t taken_ns = 0;  ///< when it took the channel
+    std::int64_t taken_ns = 0;  ///< time at which it took the channel
   };
   /// Something that happens to a part: it enters the links, or is done.
   struct Later {
@@ -62,12 +62,12 @@ class ServedParts {
 
  private:
   struct Rank {
-    std::deque<PartDecision> pushes, pulls;  ///< without a channel
+    std::deque<PartDecision> pushes, pulls;  ///< parts without a channel
     std::vector<std::int32_t> free_pushes, free_pulls;
   };
   /// A sum on a server.
   struct Sum {
-    std::size_t pushed = 0, pulled = 0;  ///< simulated ranks that have
+    std::size_t pushed = 0, pulled = 0;  ///< numbers of simulated ranks that have pushed and pulled
     std::vector<PartDecision> decisions = {};
   };
   using Key = std::pair<std::uint64_t, std::int64_t>;  ///< collective, offset
@@ -84,7 +84,7 @@ class ServedParts {
   std::vector<Part> parts_;
   std::vector<std::uint64_t> free_parts_;
   const ServedPaths paths_;
-  FairLinks links_;
+  ServerFlows links_;
 };
 
 }  // namespace hocket

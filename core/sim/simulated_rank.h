@@ -25,7 +25,7 @@ class SimulatedRank {
   };
   struct BusyTimes {
     std::int64_t compute_ns = 0, communication_ns = 0, exposed_ns = 0;
-    /// By TaskLane: time with its task running; that of streams is compute_ns.
+    /// Time in which a task runs, by TaskLane; that of streams is compute_ns.
     std::array<std::int64_t, kTaskLanes> lanes_ns = {};
   };
 
@@ -55,13 +55,13 @@ class SimulatedRank {
   const RankGroup group;
   // by stream
   std::vector<Running> running;
-  /// By TaskLane, that of streams unused: the task on it, if `busy`.
+  /// Task on each lane, by TaskLane, if `busy`; the entry of streams is unused.
   std::array<Running, kTaskLanes> lanes;
   std::vector<std::uint32_t> free_streams;
   double slowdown = 0;  // slowdown of computation at the last update
   int free_channels = 0;
-  std::uint64_t started_parts = 0;  // parts handed out by the plan
-  std::uint64_t taken_parts = 0;    // those of them that have or had a channel
+  std::uint64_t started_parts = 0;  // number of parts that the plan has handed out
+  std::uint64_t taken_parts = 0;    // number of started parts that have or had a channel
   std::uint32_t launches = 0;
   BusyTimes busy;
 

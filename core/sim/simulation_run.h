@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/collective/shared_bandwidth.h"
+#include "core/collective/shared_link.h"
 #include "core/plan/captured_step.h"
 #include "core/sim/event_queue.h"
 #include "core/sim/part_cost.h"
@@ -28,7 +28,7 @@ struct SimulationSetup {
   std::vector<std::int64_t> durations_ns;  ///< by task; 0 for collectives
   /// Bytes of copies by task; empty where steps are not placed.
   std::vector<std::int64_t> copied_bytes;
-  std::int64_t device_peak_bytes = 0;  ///< of a placed step
+  std::int64_t device_peak_bytes = 0;  ///< peak in a placed step; 0 for other steps
   /// By collective: the cost of a full part, and that of its last part.
   std::vector<PartCost> full_part, last_part;
   std::vector<LinkTier> tiers;         ///< by collective: the links of its parts

@@ -157,7 +157,7 @@ Result<SimulationSetup> setup_of_placed(const StepLayout& layout, const Schedule
   auto laid_out = lay_out(placed->step);
   HOCKET_TRY(laid_out);
   for (const PlacedTask& task : placed->placed.tasks) {
-    const bool copies = task.kind != PlacedKind::task;  // then its source is a data item
+    const bool copies = task.kind != PlacedKind::task;  // the source of a copy is a data item
     laid_out->copied_bytes.push_back(copies ? layout.step.data_places[task.source].bytes : 0);
   }
   laid_out->device_peak_bytes = placed->placed.peak_bytes;

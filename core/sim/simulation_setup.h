@@ -18,7 +18,7 @@ struct StepLayout {
   std::vector<std::int64_t> durations_ns;  ///< by task; 0 for collectives
   /// Bytes of copies by task; empty where the step is not placed.
   std::vector<std::int64_t> copied_bytes;
-  std::int64_t device_peak_bytes = 0;  ///< of a placed step
+  std::int64_t device_peak_bytes = 0;  ///< peak in a placed step; 0 for other steps
   std::shared_ptr<const CapturedStep> captured;
   std::vector<RankGroup> groups;
 };

@@ -35,7 +35,7 @@ Result<Simulation> most_urgent_first(const StepLayout& layout, ScheduleConfig co
   auto setup = simulation_setup(layout, config);
   HOCKET_TRY(setup);
   SimulationRun run(std::move(*setup), {});
-  return measure(run, kMaxSteadyIterations, true);
+  return measure_steady_run(run, kMaxSteadyIterations, true);
 }
 
 }  // namespace
@@ -56,8 +56,8 @@ Result<Simulation> simulate(const StepDescription& step, const SimulationOptions
   const bool jitters = step.jitter.kind != JitterKind::none;
   const std::int64_t usual = jitters ? kJitterIterations : kMaxSteadyIterations;
   SimulationRun run(std::move(*setup), options);
-  auto result = measure(run, options.iterations > 0 ? options.iterations : usual,
-                        options.iterations == 0 && !jitters);
+  auto result = measure_steady_run(run, options.iterations > 0 ? options.iterations : usual,
+                                   options.iterations == 0 && !jitters);
   if (!result) return result;
 
   const auto bound = bound_of(step, options.config);
@@ -102,7 +102,8 @@ Result<Simulation> PreparedStep::simulation(const ScheduleConfig& config,
   }
   SimulationRun run(std::move(*setup), {});
   const bool until_steady = iterations == 0;
-  auto result = measure(run, until_steady ? kMaxSteadyIterations : iterations, until_steady);
+  auto result =
+      measure_steady_run(run, until_steady ? kMaxSteadyIterations : iterations, until_steady);
   if (result) result->events += events_before;
   return result;
 }

@@ -6,7 +6,8 @@
 
 namespace hocket {
 
-Result<Simulation> measure(SimulationRun& run, std::int64_t iterations, bool until_steady) {
+Result<Simulation> measure_steady_run(SimulationRun& run, std::int64_t iterations,
+                                      bool until_steady) {
   Simulation result;
   std::vector<SimulationRun::Finished> finished{{}};
   // All but the first iteration, which has no predecessor.

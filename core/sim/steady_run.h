@@ -15,6 +15,7 @@ inline constexpr std::int64_t kMaxSteadyIterations = 64;
 
 /// Runs at most `iterations` of `run` and returns their durations and the mean of the steady ones.
 /// Stops once they are steady when `until_steady`. Leaves out the bound and the efficiency.
-Result<Simulation> measure(SimulationRun& run, std::int64_t iterations, bool until_steady);
+Result<Simulation> measure_steady_run(SimulationRun& run, std::int64_t iterations,
+                                      bool until_steady);
 
 }  // namespace hocket

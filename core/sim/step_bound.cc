@@ -115,7 +115,7 @@ SimulationSetup unlimited_setup(const StepDescription& step, const WireTimes& wi
 
 Result<std::int64_t> unlimited_ns(const StepDescription& step, const WireTimes& wire) {
   SimulationRun run(unlimited_setup(step, wire), {});
-  const auto period = measure(run, kMaxSteadyIterations, true);
+  const auto period = measure_steady_run(run, kMaxSteadyIterations, true);
   HOCKET_TRY(period);
   return period->iteration_ns;
 }

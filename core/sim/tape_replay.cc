@@ -139,7 +139,7 @@ class Replay final : private PlanObserver {
   DataNumbers data_;
   std::size_t added_data_ = 0;
   std::vector<std::shared_ptr<const CapturedStep>> captured_;
-  bool in_launch_ = false;  // whether the last submission was a launch
+  bool in_launch_ = false;  // true if the last submission was a launch
   Announcements announcements_;
 };
 
@@ -162,7 +162,7 @@ Result<TapeReplay> Replay::run() {
     if (is_decision((*record)->kind)) {
       compare(**record);
     } else if (!decided_.empty()) {
-      differs(tape_.records(), describe(**record, tape_));
+      differs(tape_.records(), describe_record(**record, tape_));
     } else if (auto ok = tell(**record); !ok) {
       return failure(ok.error().in("record " + std::to_string(tape_.records())));
     }
@@ -176,7 +176,7 @@ void Replay::differs(std::uint64_t record, std::string on_tape) {
       .record = record,
       .time_ns = result_.end_ns,
       .on_tape = std::move(on_tape),
-      .decided = decided_.empty() ? "nothing" : describe(decided_.front(), tape_)};
+      .decided = decided_.empty() ? "nothing" : describe_record(decided_.front(), tape_)};
 }
 
 void Replay::compare(const TapeRecord& record) {
@@ -186,7 +186,7 @@ void Replay::compare(const TapeRecord& record) {
   if (decided_.empty() && record.kind == TapeKind::started_pull) plan_.next_pull();
   if (!decided_.empty()) decided_.front().time_ns = record.time_ns;
   if (decided_.empty() || decided_.front() != record) {
-    return differs(tape_.records(), describe(record, tape_));
+    return differs(tape_.records(), describe_record(record, tape_));
   }
   decided_.pop_front();
   ++(record.kind == TapeKind::ready     ? result_.ready

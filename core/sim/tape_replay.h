@@ -16,7 +16,7 @@ namespace hocket {
 struct TapeDifference {
   std::uint64_t record = 0;  ///< counted from 1; the tape's end is one more than the last
   std::int64_t time_ns = 0;
-  std::string on_tape;  ///< in words
+  std::string on_tape;  ///< description of the decision
   std::string decided;
 };
 

@@ -105,7 +105,7 @@ class HiddenKnobs {
 
   struct LargestPart {
     std::int64_t bytes = 0;
-    std::string by, by_text;  ///< what decides that size
+    std::string by, by_text;  ///< name of the knob that decides the size, and its text
   };
 
   /// A collective that is larger than a bucket is one by itself.

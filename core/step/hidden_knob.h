@@ -25,7 +25,7 @@ struct HiddenKnob {
 /// The sizes of a step, as far as they are known; an absent field is unknown.
 struct StepSizes {
   std::optional<std::int64_t> largest_collective_bytes = {};
-  std::optional<std::int64_t> parts = {};  ///< of a step, under the configuration
+  std::optional<std::int64_t> parts = {};  ///< number of parts in a step under the configuration
 };
 
 /// Returns the hidden knobs of a valid configuration. Sizes of parts are taken to be as large as

@@ -55,7 +55,7 @@ bool TapeTask::operator==(const TapeTask& other) const {
          });
 }
 
-std::string describe(const TapeRecord& record, const TapeReader& tape) {
+std::string describe_record(const TapeRecord& record, const TapeReader& tape) {
   std::string text = std::string(to_string(record.kind)) + ' ';
   const std::string number = std::to_string(record.number);
   switch (record.kind) {

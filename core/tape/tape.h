@@ -97,7 +97,7 @@ struct TapeRecord {
   std::int64_t offset_bytes = 0, bytes = 0;
   /// One task for submitted, all tasks for captured.
   std::vector<TapeTask> tasks;
-  /// For announced.
+  /// For announced: the collectives whose parts start next.
   std::vector<std::uint64_t> collectives;
   /// For configured: the options from here on.
   PlanOptions plan;
@@ -109,7 +109,7 @@ class TapeReader;
 
 /// Returns a line for people, without the time: kind, number, name, part. Requires that `tape` has
 /// just read the record; it provides the names, which may hold any bytes.
-std::string describe(const TapeRecord& record, const TapeReader& tape);
+std::string describe_record(const TapeRecord& record, const TapeReader& tape);
 
 /// Maximum name length; the writer truncates longer names.
 inline constexpr std::size_t kMaxTapeNameBytes = 4096;

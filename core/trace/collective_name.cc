@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 4> kLibraryKernels{"ncclDevFunc", "mscclK
 
 /// Kernels of frameworks that communicate over mapped memory of other devices, and what they do.
 struct DirectKernel {
-  std::string_view part;  ///< of the name
+  std::string_view part;  ///< part of the kernel's name
   std::optional<CollectiveKind> collective;
 };
 

@@ -51,12 +51,12 @@ struct TraceEvent {
 
 /// The times of a step that a sink wants; each value includes the ones before it.
 enum class TraceDetail : std::uint8_t {
-  /// When the step begins.
+  /// The begins of steps.
   steps,
-  /// Which tasks ran, for a sink that has their times from elsewhere: a task of a stream has no
+  /// The tasks that ran, for a sink that has their times from elsewhere: a task of a stream has no
   /// length, and the time at which the executor saw that it had run. Others have their times.
   order,
-  /// When each task and each part ran.
+  /// The times of each task and each part.
   tasks,
 };
 

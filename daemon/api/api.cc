@@ -9,20 +9,20 @@ namespace {
 
 constexpr std::string_view kConfigs = "/v1/configs/";
 
-bool may(const std::optional<Identity>& who, Role needed) {
+bool may(const std::optional<ClientIdentity>& who, AccessRole needed) {
   return who && who->role >= needed;
 }
 
 /// Why a request is refused, for the daemon's own people and for the client.
 struct Reason {
   std::string_view name;
-  Response response;
+  ServiceResponse response;
 };
 
 /// Returns why `who`, who has sent `authorization`, may not do what takes the role `needed`.
-Reason reason_for(const std::optional<Identity>& who, const std::string& authorization,
-                  Role needed) {
-  if (who && who->role != Role::anyone) {
+Reason reason_for(const std::optional<ClientIdentity>& who, const std::string& authorization,
+                  AccessRole needed) {
+  if (who && who->role != AccessRole::anyone) {
     return {"role too low",
             error_response(403, "forbidden",
                            "this takes a token with the role " + std::string(to_string(needed)) +
@@ -45,7 +45,7 @@ Reason reason_for(const std::optional<Identity>& who, const std::string& authori
                        "HOCKET_TOKEN_FILE")};
 }
 
-Response no_route(const FoundRoute& found) {
+ServiceResponse no_route(const FoundRoute& found) {
   if (found.allowed.empty()) {
     return error_response(404, "not_found", "no such path; see /v1/openapi.json");
   }
@@ -60,7 +60,7 @@ Response no_route(const FoundRoute& found) {
 Api::Api(ApiParts parts)
     : parts_(std::move(parts)), refusals_(parts_.store, parts_.log, parts_.clock) {}
 
-std::optional<Reply> Api::answer_at_once(const Request& request) {
+std::optional<ServiceReply> Api::answer_at_once(const ServiceRequest& request) {
   const std::string_view target = request.target;
   if (request.method != "GET") return std::nullopt;
   if (target.starts_with(kConfigs)) return known_config(request, target.substr(kConfigs.size()));
@@ -75,12 +75,13 @@ std::optional<Reply> Api::answer_at_once(const Request& request) {
   return call({parts_, request, *parsed, found, *who, false});
 }
 
-std::optional<Reply> Api::known_config(const Request& request, std::string_view key) const {
-  if (!may(parts_.tokens.identify(request.authorization), Role::read)) return std::nullopt;
+std::optional<ServiceReply> Api::known_config(const ServiceRequest& request,
+                                              std::string_view key) const {
+  if (!may(parts_.tokens.identify(request.authorization), AccessRole::read)) return std::nullopt;
   // Keys contain no characters that need escaping, so the path matches without decoding.
   const auto entry = parts_.board.cached(key);
   if (!entry) return std::nullopt;
-  Response response;
+  ServiceResponse response;
   response.etag = entry->etag;
   if (has_etag(request.if_none_match, entry->etag)) {
     response.status = 304;
@@ -90,21 +91,21 @@ std::optional<Reply> Api::known_config(const Request& request, std::string_view 
   return response;
 }
 
-Labour Api::labour_of(const Request& request) const {
+RequestLabour Api::labour_of(const ServiceRequest& request) const {
   const auto target = parse_request_target(request.target);
-  if (!target) return Labour::brief;
+  if (!target) return RequestLabour::brief;
   const FoundRoute found = find_route(request.method, target->segments);
-  return found.route ? found.route->labour : Labour::brief;
+  return found.route ? found.route->labour : RequestLabour::brief;
 }
 
-Reply Api::handle(const Request& request, bool is_last) {
+ServiceReply Api::handle(const ServiceRequest& request, bool is_last) {
   const auto target = parse_request_target(request.target);
   if (!target) return error_response(target.error());
   const FoundRoute found = find_route(request.method, target->segments);
   if (!found.route) return no_route(found);
   const auto who = parts_.tokens.identify(request.authorization);
   if (!may(who, found.route->role)) return refuse(request, found, who);
-  if (!parts_.is_daemon && found.route->role > Role::read) {
+  if (!parts_.is_daemon && found.route->role > AccessRole::read) {
     return error_response(403, "forbidden",
                           "`hocket web` shows what is stored and changes nothing; `hocket serve` "
                           "serves jobs");
@@ -112,8 +113,8 @@ Reply Api::handle(const Request& request, bool is_last) {
   return call({parts_, request, *target, found, *who, is_last});
 }
 
-Reply Api::refuse(const Request& request, const FoundRoute& found,
-                  const std::optional<Identity>& who) {
+ServiceReply Api::refuse(const ServiceRequest& request, const FoundRoute& found,
+                         const std::optional<ClientIdentity>& who) {
   const Reason reason = reason_for(who, request.authorization, found.route->role);
   const auto key = found.parameters.find("key");
   if (parts_.is_daemon)
@@ -128,7 +129,7 @@ Reply Api::refuse(const Request& request, const FoundRoute& found,
   return reason.response;
 }
 
-Reply Api::call(const Call& call) {
+ServiceReply Api::call(const RouteCall& call) {
   auto reply = call.route.route->handler(call);
   if (reply) return std::move(*reply);
   if (reply.error().code == ErrorCode::unavailable) {

@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "core/base/clock.h"
-#include "daemon/api/browser.h"
 #include "daemon/api/changes.h"
+#include "daemon/api/computed_results.h"
 #include "daemon/api/meeting_board.h"
 #include "daemon/api/refusals.h"
 #include "daemon/api/routes.h"
@@ -39,11 +39,11 @@ struct ApiParts {
   LiveTuning& live;
   StudyService& studies;
   MeetingBoard& meetings;
-  Browser& browser;
+  ComputedResults& computed;
   ServedTraces& traces;
-  Changes& changes;
+  ChangePublisher& changes;
   const Clock& clock;
-  const Tokens& tokens;
+  const AccessTokens& tokens;
   std::string description = {};  ///< the text of docs/openapi.json
   /// Returns the body of /metrics.
   std::function<std::string()> metrics = [] { return std::string(); };
@@ -59,19 +59,21 @@ class Api final : public Service {
  public:
   explicit Api(ApiParts parts);
 
-  std::optional<Reply> answer_at_once(const Request& request) override;
-  Labour labour_of(const Request& request) const override;
-  Reply handle(const Request& request, bool is_last) override;
+  std::optional<ServiceReply> answer_at_once(const ServiceRequest& request) override;
+  RequestLabour labour_of(const ServiceRequest& request) const override;
+  ServiceReply handle(const ServiceRequest& request, bool is_last) override;
   void stream_closed(const std::string& subscriber) override;
 
  private:
   /// Returns the answer to a request for a key's configuration if it is in memory.
-  std::optional<Reply> known_config(const Request& request, std::string_view key) const;
-  Reply refuse(const Request& request, const FoundRoute& found, const std::optional<Identity>& who);
-  Reply call(const Call& call);
+  std::optional<ServiceReply> known_config(const ServiceRequest& request,
+                                           std::string_view key) const;
+  ServiceReply refuse(const ServiceRequest& request, const FoundRoute& found,
+                      const std::optional<ClientIdentity>& who);
+  ServiceReply call(const RouteCall& call);
 
   ApiParts parts_;
-  Refusals refusals_;
+  TokenRefusals refusals_;
 };
 
 }  // namespace hocket

@@ -5,10 +5,11 @@
 
 namespace hocket {
 
-Changes::Changes(Store& store, Feed& feed, const JobRegistry& jobs, std::string_view page)
+ChangePublisher::ChangePublisher(Store& store, Feed& feed, const JobRegistry& jobs,
+                                 std::string_view page)
     : store_(store), feed_(feed), jobs_(jobs), page_(page) {}
 
-void Changes::look() {
+void ChangePublisher::look() {
   // While the store cannot be read, its number stays.
   const auto count = store_.change_count();
   const std::lock_guard lock(mutex_);
@@ -22,11 +23,11 @@ void Changes::look() {
   feed_.publish(std::string(kTopic), {.type = "changes", .data = data.dump()});
 }
 
-void Changes::start() {
+void ChangePublisher::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
-void Changes::run(const std::stop_token& stop) {
+void ChangePublisher::run(const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any stopped;
   std::unique_lock lock(mutex);

@@ -17,12 +17,12 @@
 
 namespace hocket {
 
-class Changes {
+class ChangePublisher {
  public:
   static constexpr std::string_view kTopic = "changes";
 
   /// The parts must outlive this object. `page` is the version of the page.
-  Changes(Store& store, Feed& feed, const JobRegistry& jobs, std::string_view page);
+  ChangePublisher(Store& store, Feed& feed, const JobRegistry& jobs, std::string_view page);
 
   /// Publishes an event if a number differs from that of the last event.
   void look();

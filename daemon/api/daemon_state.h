@@ -17,7 +17,7 @@
 #include "daemon/live/config_board.h"
 #include "daemon/live/job_registry.h"
 #include "daemon/live/live_tuning.h"
-#include "daemon/live/state_limits.h"
+#include "daemon/live/memory_limits.h"
 #include "daemon/traces/served_traces.h"
 #include "store/open.h"
 #include "store/store.h"
@@ -26,20 +26,20 @@
 namespace hocket {
 
 struct DaemonStateOptions {
-  Tokens tokens = {};
+  AccessTokens tokens = {};
   std::string description = {};  ///< the text of docs/openapi.json
   /// Returns the body of /metrics.
   std::function<std::string()> metrics = [] { return std::string(); };
   Log log = {};
   WallClock now_unix_ns = system_unix_ns;
-  StateLimits limits = {};
-  SearchMethod method = SearchMethod::model;  ///< of new searches by live tuning
+  MemoryLimits limits = {};
+  SearchMethod method = SearchMethod::model;  ///< method of new searches by live tuning
   /// The store of live tuning if it is another one, for tests.
   Store* tuning_store = nullptr;
   /// False for a store that is only shown.
   bool is_daemon = true;
   ServedTracesOptions traces = {};
-  /// Where live tuning asks its searches; on its own thread, if not set.
+  /// Runs the searches of live tuning; null: they run on a thread of their own.
   SearchRunner* searches = nullptr;
 };
 
@@ -48,7 +48,7 @@ struct DaemonState {
   DaemonState(Store& store, const Clock& clock, DaemonStateOptions options = {});
 
   const bool is_daemon;
-  Tokens tokens;  ///< replaced before the first request, if at all
+  AccessTokens tokens;  ///< replaced before the first request, if at all
   const InternalErrors errors;
   Feed feed;
   ConfigBoard board;
@@ -58,8 +58,8 @@ struct DaemonState {
   StudyService studies;
   MeetingBoard meetings;
   ServedTraces traces;
-  Browser browser;
-  Changes changes;
+  ComputedResults computed;
+  ChangePublisher changes;
   Api api;
 };
 

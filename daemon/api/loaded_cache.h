@@ -99,8 +99,8 @@ class LoadedCache {
   const std::function<std::size_t(const Value&)> bytes_of_;
   std::mutex mutex_;
   // Guarded by mutex_:
-  std::list<Entry> entries_;  ///< used last first
-  std::size_t bytes_ = 0;     ///< of all entries
+  std::list<Entry> entries_;  ///< most recently used first
+  std::size_t bytes_ = 0;     ///< bytes of all entries
 };
 
 }  // namespace hocket

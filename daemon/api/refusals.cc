@@ -18,14 +18,14 @@ std::string path_of(std::string_view target) {
 
 }  // namespace
 
-Refusals::Refusals(Store& store, const Log& log, const Clock& clock)
+TokenRefusals::TokenRefusals(Store& store, const Log& log, const Clock& clock)
     : store_(store),
       log_(log),
       clock_(clock),
       each_(kRefusalsPerSecond, kRefusalBurst, kMaxPeers),
       all_(kRefusalsPerSecond, kAllRefusalsBurst, 1) {}
 
-bool Refusals::is_allowed(const Refusal& refusal, std::int64_t& others) {
+bool TokenRefusals::is_allowed(const TokenRefusal& refusal, std::int64_t& others) {
   std::string who(refusal.peer);
   for (const std::string_view part : {refusal.token_name, refusal.reason}) {
     who += '\n';
@@ -41,7 +41,7 @@ bool Refusals::is_allowed(const Refusal& refusal, std::int64_t& others) {
   return true;
 }
 
-void Refusals::note(const Refusal& refusal) {
+void TokenRefusals::note(const TokenRefusal& refusal) {
   std::int64_t others = 0;
   if (!is_allowed(refusal, others)) return;
   const std::string path = path_of(refusal.target);

@@ -22,24 +22,24 @@ inline constexpr int kRefusalBurst = 3;
 inline constexpr int kAllRefusalsBurst = 100;
 inline constexpr double kRefusalsPerSecond = 1.0 / 600;
 
-struct Refusal {
+struct TokenRefusal {
   std::string_view token_name = {};  ///< empty if there is no token or nobody knows it
   std::string_view reason = {};
-  std::string_view peer = {}, method = {}, target = {};  ///< of the request, unmodified
-  std::string_view key = {};                             ///< of the path; empty if it has none
+  std::string_view peer = {}, method = {}, target = {};  ///< the request's, unmodified
+  std::string_view key = {};  ///< key in the path; empty if the path has none
 };
 
-class Refusals {
+class TokenRefusals {
  public:
   /// All must outlive this object.
-  Refusals(Store& store, const Log& log, const Clock& clock);
+  TokenRefusals(Store& store, const Log& log, const Clock& clock);
 
   /// May wait for the disk.
-  void note(const Refusal& refusal);
+  void note(const TokenRefusal& refusal);
 
  private:
   /// Returns whether the refusal is to be noted, and how many were not since the last one.
-  bool is_allowed(const Refusal& refusal, std::int64_t& others);
+  bool is_allowed(const TokenRefusal& refusal, std::int64_t& others);
 
   Store& store_;
   const Log& log_;

@@ -38,8 +38,8 @@ std::map<std::string, std::string, std::less<>> parameters_of(
   return parameters;
 }
 
-std::vector<Route> all_routes() {
-  std::vector<Route> all;
+std::vector<ApiRoute> all_routes() {
+  std::vector<ApiRoute> all;
   for (const auto& subject :
        {page_routes(), health_routes(), config_routes(), preview_routes(), job_routes(),
         meeting_routes(), study_routes(), worker_routes(), explanation_routes(), profile_routes(),
@@ -51,14 +51,14 @@ std::vector<Route> all_routes() {
 
 }  // namespace
 
-std::span<const Route> routes() {
-  static const std::vector<Route> all = all_routes();
+std::span<const ApiRoute> api_routes() {
+  static const std::vector<ApiRoute> all = all_routes();
   return all;
 }
 
 FoundRoute find_route(std::string_view method, const std::vector<std::string>& segments) {
   FoundRoute found;
-  for (const Route& route : routes()) {
+  for (const ApiRoute& route : api_routes()) {
     if (!matches(route.pattern, segments)) continue;
     if (!found.allowed.empty()) found.allowed += ", ";
     found.allowed += route.method;

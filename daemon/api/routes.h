@@ -16,26 +16,26 @@
 
 namespace hocket {
 
-struct Call;  // daemon/api/handlers/call.h
+struct RouteCall;  // daemon/api/handlers/call.h
 
-/// For Route::at_once: the handler replies from memory within microseconds, with a Response or an
-/// EventStream, and runs on the server's I/O thread.
+/// For ApiRoute::at_once: the handler replies from memory within microseconds, with a Response or
+/// an EventStream, and runs on the server's I/O thread.
 inline constexpr bool kAtOnce = true;
 
-struct Route {
+struct ApiRoute {
   std::string_view method;
   std::string_view pattern;  ///< "/v1/configs/{key}/pin"
-  Role role;                 ///< minimum role required
-  Result<Reply> (*handler)(const Call& call);
-  Labour labour = Labour::brief;
+  AccessRole role;           ///< minimum role required
+  Result<ServiceReply> (*handler)(const RouteCall& call);
+  RequestLabour labour = RequestLabour::brief;
   bool at_once = false;  ///< see kAtOnce; a refusal is still the work of `labour`
 };
 
 /// Returns all routes. No two rows with the same method match the same path.
-std::span<const Route> routes();
+std::span<const ApiRoute> api_routes();
 
 struct FoundRoute {
-  const Route* route = nullptr;  ///< null if no route has this path, or none has this method
+  const ApiRoute* route = nullptr;  ///< null if no route has this path, or none has this method
   /// Values of the pattern's parameters, by name.
   std::map<std::string, std::string, std::less<>> parameters = {};
   /// Methods allowed for the path, such as "GET, PUT"; empty if no route has the path.

@@ -60,7 +60,7 @@ Result<void> StudyService::take_changes(const std::vector<TrialRow>& trials, Run
   return {};
 }
 
-StudyService::StudyService(Store& store, StateLimits limits) : store_(store), limits_(limits) {}
+StudyService::StudyService(Store& store, MemoryLimits limits) : store_(store), limits_(limits) {}
 
 Result<StudyRow> StudyService::find(const std::string& study) const {
   auto row = store_.study(study);

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "daemon/live/state_limits.h"
+#include "daemon/live/memory_limits.h"
 #include "store/open.h"
 #include "store/store.h"
 #include "tuner/study/study_session.h"
@@ -30,7 +30,7 @@ inline constexpr std::int64_t kLongestLeaseNs = 86'400'000'000'000;
 class StudyService {
  public:
   /// Leases are by the store's clock.
-  explicit StudyService(Store& store, StateLimits limits = {});
+  explicit StudyService(Store& store, MemoryLimits limits = {});
 
   struct Asked {
     std::optional<TrialRow> trial;
@@ -88,7 +88,7 @@ class StudyService {
   static Result<void> take_changes(const std::vector<TrialRow>& trials, Running& state);
 
   Store& store_;
-  const StateLimits limits_;
+  const MemoryLimits limits_;
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   std::map<std::int64_t, std::shared_ptr<Running>> running_;  // by study

@@ -14,15 +14,15 @@ namespace {
 constexpr std::size_t kShortest = 16, kLongest = 512;
 constexpr std::size_t kMostBytes = 1 << 20;
 
-std::optional<Role> parse_role(std::string_view text) {
-  for (const Role role : {Role::read, Role::report, Role::admin}) {
+std::optional<AccessRole> parse_role(std::string_view text) {
+  for (const AccessRole role : {AccessRole::read, AccessRole::report, AccessRole::admin}) {
     if (text == to_string(role)) return role;
   }
   return std::nullopt;
 }
 
-Identity local_user() {
-  return {"local", Role::admin};
+ClientIdentity local_user() {
+  return {"local", AccessRole::admin};
 }
 
 bool is_token(std::string_view text) {
@@ -32,22 +32,22 @@ bool is_token(std::string_view text) {
 
 }  // namespace
 
-std::string_view to_string(Role role) {
+std::string_view to_string(AccessRole role) {
   switch (role) {
-    case Role::anyone:
+    case AccessRole::anyone:
       return "anyone";
-    case Role::read:
+    case AccessRole::read:
       return "read";
-    case Role::report:
+    case AccessRole::report:
       return "report";
-    case Role::admin:
+    case AccessRole::admin:
       return "admin";
   }
   return "";
 }
 
-Result<Tokens> Tokens::parse(std::string_view text) {
-  Tokens tokens;
+Result<AccessTokens> AccessTokens::parse(std::string_view text) {
+  AccessTokens tokens;
   std::istringstream lines{std::string(text)};
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
@@ -78,7 +78,7 @@ Result<Tokens> Tokens::parse(std::string_view text) {
   return tokens;
 }
 
-Result<Tokens> Tokens::read(const std::string& path) {
+Result<AccessTokens> AccessTokens::read(const std::string& path) {
   const auto text = read_private_file(path, kMostBytes);
   if (!text) return failure(text.error().in("token file"));
   auto tokens = parse(*text);
@@ -86,18 +86,18 @@ Result<Tokens> Tokens::read(const std::string& path) {
   return tokens;
 }
 
-Tokens Tokens::of_owner(std::string token) {
-  Tokens tokens;
+AccessTokens AccessTokens::of_owner(std::string token) {
+  AccessTokens tokens;
   tokens.entries_.push_back({std::move(token), local_user()});
   return tokens;
 }
 
-std::optional<Identity> Tokens::identify(std::string_view authorization) const {
+std::optional<ClientIdentity> AccessTokens::identify(std::string_view authorization) const {
   if (is_open()) return local_user();
-  if (authorization.empty()) return Identity{"", Role::anyone};
+  if (authorization.empty()) return ClientIdentity{"", AccessRole::anyone};
   if (!authorization.starts_with(kBearer)) return std::nullopt;
   const std::string_view token = authorization.substr(kBearer.size());
-  std::optional<Identity> found;
+  std::optional<ClientIdentity> found;
   for (const Entry& entry : entries_) {
     if (entry.token.size() == token.size() &&
         CRYPTO_memcmp(entry.token.data(), token.data(), token.size()) == 0) {

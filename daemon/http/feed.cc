@@ -4,8 +4,8 @@
 
 namespace hocket {
 
-void Feed::publish(const std::string& topic, Event event) {
-  auto shared = std::make_shared<const Event>(std::move(event));
+void Feed::publish(const std::string& topic, FeedEvent event) {
+  auto shared = std::make_shared<const FeedEvent>(std::move(event));
   std::shared_ptr<const std::function<void(const std::string&)>> listener;
   {
     std::lock_guard lock(mutex_);

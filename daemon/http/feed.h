@@ -17,7 +17,7 @@
 
 namespace hocket {
 
-struct Event {
+struct FeedEvent {
   /// Id by which a client names the last event it has seen; empty if clients do not name this one.
   std::optional<std::int64_t> id = {};
   std::string type = {};  ///< "config", "candidate", "profile"
@@ -31,10 +31,10 @@ class Feed {
   struct Position {
     /// Increases with each event of the topic; 0 if there was none.
     std::uint64_t sequence = 0;
-    std::shared_ptr<const Event> newest = {};
+    std::shared_ptr<const FeedEvent> newest = {};
   };
 
-  void publish(const std::string& topic, Event event);
+  void publish(const std::string& topic, FeedEvent event);
 
   /// Removes the topic; its watchers are not notified.
   void forget(const std::string& topic);

@@ -105,10 +105,10 @@ std::string code(int status) {
 
 }  // namespace
 
-Response error_response(int status, std::string_view message) {
+ServiceResponse error_response(int status, std::string_view message) {
   const nlohmann::json body = {{"error", {{"code", code(status)}, {"message", message}}}};
   using Handler = nlohmann::json::error_handler_t;
-  Response response;
+  ServiceResponse response;
   response.status = status;
   response.body =
       std::make_shared<const std::string>(body.dump(-1, ' ', false, Handler::replace) + "\n");
@@ -119,7 +119,7 @@ bool may_have_body(int status) {
   return status >= 200 && status != 204 && status != 304;
 }
 
-void write_head(const Response& response, AfterResponse after, std::string_view date,
+void write_head(const ServiceResponse& response, AfterResponse after, std::string_view date,
                 std::string& head) {
   write_status(head, response.status, date);
   if (may_have_body(response.status)) {
@@ -153,7 +153,7 @@ std::string event_stream_head(std::string_view date) {
   return head;
 }
 
-std::string event_text(const Event& event) {
+std::string event_text(const FeedEvent& event) {
   std::string text;
   if (event.id) text.append("id: ").append(std::to_string(*event.id)).append("\n");
   if (!event.type.empty()) {

@@ -19,8 +19,8 @@ std::string text_of_current_exception() {
 
 }  // namespace
 
-std::string_view to_string(Where where) {
-  constexpr std::array<std::string_view, kWheres> kNames = {
+std::string_view to_string(ErrorOrigin where) {
+  constexpr std::array<std::string_view, kErrorOrigins> kNames = {
       "handler", "ask", "stream", "connection", "server", "key", "tuning", "tick", "retention"};
   return kNames[static_cast<std::size_t>(where)];
 }
@@ -29,7 +29,7 @@ InternalErrors::InternalErrors(Log log) : shared_(std::make_shared<Shared>()) {
   shared_->log = std::move(log);
 }
 
-std::string InternalErrors::caught(Where where,
+std::string InternalErrors::caught(ErrorOrigin where,
                                    std::initializer_list<LogField> fields) const noexcept {
   shared_->counts[static_cast<std::size_t>(where)].fetch_add(1, std::memory_order_relaxed);
   try {
@@ -43,7 +43,7 @@ std::string InternalErrors::caught(Where where,
   }
 }
 
-std::uint64_t InternalErrors::count(Where where) const {
+std::uint64_t InternalErrors::count(ErrorOrigin where) const {
   return shared_->counts[static_cast<std::size_t>(where)].load(std::memory_order_relaxed);
 }
 

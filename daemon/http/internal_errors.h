@@ -18,7 +18,7 @@
 namespace hocket {
 
 /// The work that threw; label `where` of hocket_internal_errors_total.
-enum class Where {
+enum class ErrorOrigin {
   handler,     ///< answering a request
   ask,         ///< answering a request that computes for long (Service::computes)
   stream,      ///< opening, writing or ending a stream of events
@@ -29,9 +29,9 @@ enum class Where {
   tick,        ///< the periodic work of live tuning, outside of any key
   retention,   ///< removing what has expired
 };
-inline constexpr std::size_t kWheres = 9;
+inline constexpr std::size_t kErrorOrigins = 9;
 
-std::string_view to_string(Where where);
+std::string_view to_string(ErrorOrigin where);
 
 class InternalErrors {
  public:
@@ -40,7 +40,7 @@ class InternalErrors {
 
   /// Calls `work`. If it throws, logs the exception with `fields`, counts it, and returns its text.
   template <class Work>
-  std::optional<std::string> contain(Where where, std::initializer_list<LogField> fields,
+  std::optional<std::string> contain(ErrorOrigin where, std::initializer_list<LogField> fields,
                                      Work&& work) const noexcept {
     try {
       work();
@@ -51,14 +51,14 @@ class InternalErrors {
   }
 
   /// Does the same for the exception being handled. Call it in a catch block.
-  std::string caught(Where where, std::initializer_list<LogField> fields) const noexcept;
+  std::string caught(ErrorOrigin where, std::initializer_list<LogField> fields) const noexcept;
 
-  std::uint64_t count(Where where) const;
+  std::uint64_t count(ErrorOrigin where) const;
 
  private:
   struct Shared {
     Log log;
-    std::array<std::atomic<std::uint64_t>, kWheres> counts = {};
+    std::array<std::atomic<std::uint64_t>, kErrorOrigins> counts = {};
   };
   std::shared_ptr<Shared> shared_;
 };

@@ -113,8 +113,8 @@ bool HostNames::contains(const IpBytes& address) const {
   return std::ranges::find(addresses_, address) != addresses_.end();
 }
 
-std::optional<Response> refuse_origin(const RequestHead& head, const ServedAs& served,
-                                      const HostNames& names) {
+std::optional<ServiceResponse> refuse_origin(const RequestHead& head, const ServedAs& served,
+                                             const HostNames& names) {
   const auto host = parse_authority(head.host);
   if (!host || !is_own(host->host, served, names)) {
     return error_response(421, "the daemon does not answer to the host " + shown(head.host) +

@@ -44,7 +44,7 @@ struct RequestHead {
   bool has_body = false;
 };
 
-/// Where a connection arrived.
+/// The address and port at which a connection arrived.
 struct ServedAs {
   IpBytes address = {};
   std::uint16_t port = 0;
@@ -58,7 +58,7 @@ struct ServedAs {
 ///   that a page of another origin sent it, unless by a link to the page;
 /// - 415 if it has a body or a Content-Type, and the latter is neither application/json nor
 ///   application/octet-stream.
-std::optional<Response> refuse_origin(const RequestHead& head, const ServedAs& served,
-                                      const HostNames& names);
+std::optional<ServiceResponse> refuse_origin(const RequestHead& head, const ServedAs& served,
+                                             const HostNames& names);
 
 }  // namespace hocket

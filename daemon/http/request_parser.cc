@@ -32,7 +32,8 @@ std::string joined(const Parser::value_type& message, http::field name) {
   return list;
 }
 
-Response refusal_for(beast::error_code error, std::size_t header_bytes, std::size_t body_bytes) {
+ServiceResponse refusal_for(beast::error_code error, std::size_t header_bytes,
+                            std::size_t body_bytes) {
   if (error == http::error::header_limit) {
     return error_response(431, "the header is longer than " + std::to_string(header_bytes) +
                                    " bytes; send fewer or shorter fields");
@@ -92,7 +93,7 @@ struct RequestParser::Parts {
   bool told_to_continue = false;
   bool is_checked = false;
   HeadCheck check;
-  std::optional<Response> refusal;
+  std::optional<ServiceResponse> refusal;
 
   /// Checks a complete header. Returns false if it is refused.
   bool accepts_head() {
@@ -145,7 +146,7 @@ RequestParser::State RequestParser::next() {
   // A chunk's header may be completed only by the next bytes, so the rest stays in the buffer.
   while (!error && !parser.is_done() && parts.buffer.size() > 0) {
     const bool in_header = !parser.is_header_done();
-    parser.eager(!in_header);  // then it stops at the end of the header
+    parser.eager(!in_header);  // stops at the end of the header
     const std::size_t taken = parser.put(parts.buffer.data(), error);
     parts.buffer.consume(taken);
     if (in_header) parts.header_taken_bytes += taken;
@@ -180,7 +181,7 @@ ParsedRequest RequestParser::take() {
     parsed.after =
         message.version() == 10 ? AfterResponse::keep_alive_http_1_0 : AfterResponse::keep_alive;
   }
-  Request& request = parsed.request;
+  ServiceRequest& request = parsed.request;
   request.method = parsed.is_head ? "GET" : text(message.method_string());
   request.target = text(message.target());
   request.authorization = text(message[http::field::authorization]);
@@ -192,7 +193,7 @@ ParsedRequest RequestParser::take() {
   return parsed;
 }
 
-const Response& RequestParser::refusal() const {
+const ServiceResponse& RequestParser::refusal() const {
   return *parts_->refusal;
 }
 

@@ -18,14 +18,14 @@
 namespace hocket {
 
 struct ParsedRequest {
-  Request request = {};  ///< HEAD becomes GET; the peer is left empty
+  ServiceRequest request = {};  ///< HEAD becomes GET; the peer is left empty
   bool is_head = false;
   AfterResponse after = AfterResponse::close;  ///< requested by the client
 };
 
 /// Returns the response that refuses a request; nothing if it is passed on. Called once for each
 /// complete header.
-using HeadCheck = std::function<std::optional<Response>(const RequestHead&)>;
+using HeadCheck = std::function<std::optional<ServiceResponse>(const RequestHead&)>;
 
 class RequestParser {
  public:
@@ -46,7 +46,7 @@ class RequestParser {
   State next();
 
   ParsedRequest take();
-  const Response& refusal() const;
+  const ServiceResponse& refusal() const;
 
   /// Returns whether a request has begun and is incomplete.
   bool is_within_request() const;

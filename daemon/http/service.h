@@ -19,7 +19,7 @@ namespace hocket {
 
 /// A complete HTTP request within the server's limits. Texts are unmodified and may contain any
 /// bytes.
-struct Request {
+struct ServiceRequest {
   std::string method;              ///< "GET"
   std::string target;              ///< "/v1/configs/…?wait=10", still percent-encoded
   std::string authorization = {};  ///< the fields of these names, empty when absent
@@ -30,7 +30,7 @@ struct Request {
   std::string peer = {};  ///< the client's address, for logs
 };
 
-struct Response {
+struct ServiceResponse {
   int status = 200;
   std::string content_type = "application/json";
   std::string etag = {};   ///< including quotes; empty: none
@@ -44,7 +44,7 @@ struct Response {
 
 /// Defers the reply: the request is handled again when the topic has an event after `seen`, or when
 /// `timeout_ns` has passed.
-struct Await {
+struct AwaitEvent {
   std::string topic;
   std::uint64_t seen = 0;
   std::int64_t timeout_ns = 0;
@@ -58,18 +58,18 @@ struct EventStream {
     std::string name;
     std::uint64_t seen = 0;
     /// Returns whether the client receives an event; empty: it receives all. Thread-safe.
-    std::function<bool(const Event&)> receives = {};
+    std::function<bool(const FeedEvent&)> receives = {};
   };
   std::vector<Topic> topics;
   /// Passed to Service::stream_closed.
   std::string subscriber;
 };
 
-using Reply = std::variant<Response, Await, EventStream>;
+using ServiceReply = std::variant<ServiceResponse, AwaitEvent, EventStream>;
 
 /// The time that a kind of request takes to handle. Each kind has threads of its own, so that none
 /// waits for another.
-enum class Labour {
+enum class RequestLabour {
   brief,   ///< a few calls of the store
   search,  ///< a worker waits for the next setting of a search
   browse,  ///< a person waits for something computed from what is stored
@@ -81,14 +81,14 @@ class Service {
 
   /// Returns the reply if it can be made from memory within microseconds, a Response or an
   /// EventStream; otherwise nothing, and handle() is called. Called on the server's I/O thread.
-  virtual std::optional<Reply> answer_at_once(const Request& request) = 0;
+  virtual std::optional<ServiceReply> answer_at_once(const ServiceRequest& request) = 0;
 
   /// Returns which threads handle() runs on. Called on the server's I/O thread.
-  virtual Labour labour_of(const Request& request) const = 0;
+  virtual RequestLabour labour_of(const ServiceRequest& request) const = 0;
 
-  /// Handles a request; may block on the disk. `is_last` is true after an Await timed out; the
+  /// Handles a request; may block on the disk. `is_last` is true after an AwaitEvent timed out; the
   /// reply must then be a final one. Thread-safe, also with answer_at_once().
-  virtual Reply handle(const Request& request, bool is_last) = 0;
+  virtual ServiceReply handle(const ServiceRequest& request, bool is_last) = 0;
 
   /// Called when a stream that handle() opened has ended. Thread-safe.
   virtual void stream_closed(const std::string& subscriber) = 0;

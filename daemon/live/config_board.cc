@@ -22,12 +22,12 @@ bool is_ordered(const PromotionRow& version) {
 
 }  // namespace
 
-Event event_of(const ConfigMessage& message) {
+FeedEvent event_of(const ConfigMessage& message) {
   return {message.version, std::string(type_of(message)), to_json(DaemonMessage(message)).dump(),
           std::make_shared<const ScheduleConfig>(message.config)};
 }
 
-ConfigBoard::ConfigBoard(Store& store, Feed& feed, StateLimits limits)
+ConfigBoard::ConfigBoard(Store& store, Feed& feed, MemoryLimits limits)
     : store_(store), feed_(feed), limits_(limits) {}
 
 ConfigBoard::EntryPtr ConfigBoard::cached(std::string_view key) const {

@@ -17,7 +17,7 @@
 #include "core/protocol/config_key.h"
 #include "core/protocol/job_message.h"
 #include "daemon/http/feed.h"
-#include "daemon/live/state_limits.h"
+#include "daemon/live/memory_limits.h"
 #include "store/store.h"
 
 namespace hocket {
@@ -29,7 +29,7 @@ struct BoardEntry {
   std::string etag;  ///< "\"12\""
   /// Body of the response to GET /v1/configs/{key}.
   std::shared_ptr<const std::string> body;
-  Event event;  ///< event that announces this version
+  FeedEvent event;  ///< event that announces this version
 };
 
 class ConfigBoard {
@@ -37,7 +37,7 @@ class ConfigBoard {
   using EntryPtr = std::shared_ptr<const BoardEntry>;
 
   /// Requires that `store` and `feed` outlive this object.
-  ConfigBoard(Store& store, Feed& feed, StateLimits limits = {});
+  ConfigBoard(Store& store, Feed& feed, MemoryLimits limits = {});
 
   /// Returns the cached entry; null if the key was not read yet, or has no version.
   EntryPtr cached(std::string_view key) const;
@@ -78,7 +78,7 @@ class ConfigBoard {
 
   Store& store_;
   Feed& feed_;
-  const StateLimits limits_;
+  const MemoryLimits limits_;
   // Held during refresh(), so that an older result never replaces a newer one.
   std::mutex refreshing_;
   mutable std::shared_mutex mutex_;
@@ -87,6 +87,6 @@ class ConfigBoard {
 };
 
 /// Returns the event that tells a job of a version.
-Event event_of(const ConfigMessage& message);
+FeedEvent event_of(const ConfigMessage& message);
 
 }  // namespace hocket

@@ -7,8 +7,8 @@ JobFit fit_of(const JobDescription& job, const ScheduleConfig& config) {
   const auto now = check_change(job.can_run, job.knobs, job.config, config);
   if (now) return {};
   const auto start = check_start(job.can_run, config);
-  if (start) return {Fit::at_start, now.error().message};
-  return {Fit::never, start.error().message};
+  if (start) return {JobFitKind::at_start, now.error().message};
+  return {JobFitKind::never, start.error().message};
 }
 
 }  // namespace hocket

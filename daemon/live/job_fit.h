@@ -10,14 +10,14 @@
 
 namespace hocket {
 
-enum class Fit {
-  now,       ///< it can change to it while it runs
-  at_start,  ///< only a job of its kind that starts can take it
+enum class JobFitKind {
+  now,       ///< the job can change to the configuration while it runs
+  at_start,  ///< only a job of this kind that starts can take it
   never,
 };
 
 struct JobFit {
-  Fit fit = Fit::now;
+  JobFitKind fit = JobFitKind::now;
   std::string reason = {};  ///< why not now; one line
 
   bool operator==(const JobFit&) const = default;

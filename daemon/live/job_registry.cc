@@ -148,7 +148,8 @@ std::vector<CountedSteps> JobRegistry::counted(const std::string& id) const {
 bool JobRegistry::can_change_to(const std::string& id, const ScheduleConfig& config) const {
   std::lock_guard lock(mutex_);
   const auto found = jobs_.find(id);
-  return found != jobs_.end() && fit_of(found->second.job.description, config).fit == Fit::now;
+  return found != jobs_.end() &&
+         fit_of(found->second.job.description, config).fit == JobFitKind::now;
 }
 
 void JobRegistry::runs_with(const std::string& id, const ScheduleConfig& config,

@@ -15,7 +15,7 @@
 #include "core/base/result.h"
 #include "core/protocol/config_key.h"
 #include "core/protocol/job_message.h"
-#include "daemon/live/state_limits.h"
+#include "daemon/live/memory_limits.h"
 
 namespace hocket {
 
@@ -52,12 +52,12 @@ inline constexpr std::size_t kJobCountedSteps = 256, kJobCounters = 32'768;
 
 inline constexpr std::size_t kJobChanges = 10, kJobHistory = 64, kJobChangeTextBytes = 200;
 
-/// A job without a stream is removed after this time without a report.
+/// A job without a stream counts as gone, and is removed, after this time without a report.
 inline constexpr std::int64_t kJobSilenceNs = 90'000'000'000;
 
 class JobRegistry {
  public:
-  explicit JobRegistry(StateLimits limits = {}) : limits_(limits) {}
+  explicit JobRegistry(MemoryLimits limits = {}) : limits_(limits) {}
 
   /// Registers a job, or registers it again. `bytes` is the length of its description. Returns
   /// unavailable if the registry is full.
@@ -85,7 +85,7 @@ class JobRegistry {
   std::size_t size() const;
   std::optional<RunningJob> find(const std::string& id) const;
   /// Returns what a job's ranks counted in its latest steps, oldest first: at most kJobCountedSteps
-  /// and kJobCounters, fewer when the jobs together reach StateLimits::job_counters. Empty for an
+  /// and kJobCounters, fewer when the jobs together reach MemoryLimits::job_counters. Empty for an
   /// unknown job.
   std::vector<CountedSteps> counted(const std::string& id) const;
   /// Returns all jobs in the order of arrival.
@@ -114,7 +114,7 @@ class JobRegistry {
   void forget_key_of(const RunningJob& job);
   void keep_counted(Entry& entry, const std::vector<CountedSteps>& latest);
 
-  const StateLimits limits_;
+  const MemoryLimits limits_;
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   // Indexed by id.
@@ -122,8 +122,8 @@ class JobRegistry {
   /// Indexed by the key's text, then by number; points into jobs_.
   std::map<std::string, std::map<std::uint64_t, const RunningJob*>> by_key_;
   std::uint64_t arrivals_ = 0, revision_ = 0;
-  std::size_t bytes_ = 0;     ///< of all descriptions
-  std::size_t counters_ = 0;  ///< of all jobs
+  std::size_t bytes_ = 0;     ///< bytes of all descriptions
+  std::size_t counters_ = 0;  ///< number of counters that all jobs keep
 };
 
 }  // namespace hocket

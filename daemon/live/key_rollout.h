@@ -19,7 +19,7 @@
 
 namespace hocket {
 
-/// When the daemon started, by its steady clock and by the wall clock.
+/// The time at which the daemon started, by its steady clock and by the wall clock.
 struct DaemonStart {
   std::int64_t ns = 0, unix_ns = 0;
 };
@@ -27,8 +27,8 @@ struct DaemonStart {
 /// A job's answer to a version.
 struct JobOutcome {
   std::string job;
-  ChangeOutcome outcome;   ///< kept without the times, which nothing needs
-  bool has_ended = false;  ///< it is in the job's last report
+  ChangeOutcome outcome;   ///< kept without its iteration times, which nothing needs
+  bool has_ended = false;  ///< the outcome is in the job's last report
 };
 
 /// After an error of the store its calls may be repeated; no step is done twice.
@@ -86,9 +86,9 @@ class KeyRollout {
   // True if the version was staged before the daemon started, or by another one that is gone; the
   // jobs that could try it may be reconnecting.
   bool is_from_before_ = false;
-  std::int64_t jobs_awaited_from_ns_;  // when they began to
-  std::deque<JobOutcome> outcomes_;    // not processed yet
-  ScheduleConfig staged_config_;       // of the version that is rolled out in stages
+  std::int64_t jobs_awaited_from_ns_;  // time since which jobs are awaited
+  std::deque<JobOutcome> outcomes_;    // outcomes that have not been processed
+  ScheduleConfig staged_config_;       // configuration of the version that is rolled out in stages
   Rollout rollout_;
 };
 

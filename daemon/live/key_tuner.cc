@@ -300,7 +300,7 @@ Result<void> KeyTuner::ask(const RunningJob& job) {
     const auto config = with_params(job.config, params);
     if (!config || *config == job.config) return true;
     // A resumed study may have been begun with a job that can run more.
-    if (fit_of(job, *config).fit != Fit::now) return true;
+    if (fit_of(job, *config).fit != JobFitKind::now) return true;
     const nlohmann::json document = to_json(*config);
     return std::ranges::any_of(quarantined,
                                [&](const QuarantineRow& row) { return row.config == document; });
@@ -309,7 +309,7 @@ Result<void> KeyTuner::ask(const RunningJob& job) {
   apply(tuning::SearchAsked{});
   parts_.searches.run(
       [search = search_, is_excluded, wake = wake_, errors = parts_.errors, key = to_string(key_)] {
-        search->error = errors.contain(Where::key, {{"key", key}},
+        search->error = errors.contain(ErrorOrigin::key, {{"key", key}},
                                        [&] { search->next = search->session.ask(is_excluded); });
         search->has_answered = true;
         wake();

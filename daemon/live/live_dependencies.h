@@ -11,8 +11,8 @@
 #include "daemon/http/log.h"
 #include "daemon/live/config_board.h"
 #include "daemon/live/job_registry.h"
+#include "daemon/live/memory_limits.h"
 #include "daemon/live/search_runner.h"
-#include "daemon/live/state_limits.h"
 #include "store/open.h"
 #include "store/store.h"
 #include "tuner/study/study_definition.h"
@@ -33,8 +33,8 @@ struct LiveParts {
   WallClock now_unix_ns = system_unix_ns;
   Log log = {};
   InternalErrors errors = InternalErrors();
-  StateLimits limits = {};
-  SearchMethod method = SearchMethod::model;  ///< of new searches
+  MemoryLimits limits = {};
+  SearchMethod method = SearchMethod::model;  ///< method of new searches
 };
 
 struct LiveCounts {

@@ -34,7 +34,7 @@ tl::unexpected<Error> is_full(const char* what) {
 
 }  // namespace
 
-void join(JobReport& report, JobReport later, std::size_t most_iterations) {
+void append_report(JobReport& report, JobReport later, std::size_t most_iterations) {
   report.version = later.version;
   report.step = std::max(report.step, later.step);
   report.explored = later.explored;
@@ -94,7 +94,7 @@ Result<void> LiveEvents::reported(JobReport report) {
     return {};
   }
   report_bytes_ -= bytes_of(found->second);
-  join(found->second, std::move(report), limits_.pending_iterations);
+  append_report(found->second, std::move(report), limits_.pending_iterations);
   report_bytes_ += bytes_of(found->second);
   return {};
 }

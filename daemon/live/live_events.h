@@ -18,7 +18,7 @@
 #include "core/base/result.h"
 #include "core/protocol/config_key.h"
 #include "core/protocol/job_message.h"
-#include "daemon/live/state_limits.h"
+#include "daemon/live/memory_limits.h"
 
 namespace hocket {
 
@@ -36,11 +36,11 @@ using LiveEvent = std::variant<Tick, JobChanged, KeyChanged, JobReport>;
 /// Adds a later report of the same job to `report`. Times before the later outcomes are dropped,
 /// because they were measured under another configuration, and so are the oldest ones above
 /// `most_iterations`.
-void join(JobReport& report, JobReport later, std::size_t most_iterations);
+void append_report(JobReport& report, JobReport later, std::size_t most_iterations);
 
 class LiveEvents {
  public:
-  explicit LiveEvents(const StateLimits& limits) : limits_(limits) {}
+  explicit LiveEvents(const MemoryLimits& limits) : limits_(limits) {}
 
   void tick();
   /// The others return unavailable when the queue is full; then nothing was added.
@@ -65,7 +65,7 @@ class LiveEvents {
 
   void push(Entry entry);
 
-  const StateLimits limits_;
+  const MemoryLimits limits_;
   mutable std::mutex mutex_;
   std::condition_variable_any happened_;
   // Guarded by mutex_:

@@ -54,7 +54,7 @@ void LiveTuning::run_pending() {
     const auto event = events_->take();
     show_state();
     if (!event) return;
-    parts_.errors.contain(Where::tuning, {}, [&] { process(*event); });
+    parts_.errors.contain(ErrorOrigin::tuning, {}, [&] { process(*event); });
   }
 }
 
@@ -92,7 +92,7 @@ void LiveTuning::start() {
                      {{"error", listener.error().message}});
   }
   thread_ = std::jthread([this](const std::stop_token& stop) {
-    while (parts_.errors.contain(Where::tuning, {}, [&] { run(stop); })) {
+    while (parts_.errors.contain(ErrorOrigin::tuning, {}, [&] { run(stop); })) {
     }
   });
 }
@@ -150,7 +150,7 @@ LiveTuning::Key* LiveTuning::find_key(const ConfigKey& key) {
   }
   Result<std::unique_ptr<Key>> loaded;
   const auto thrown =
-      parts_.errors.contain(Where::key, {{"key", text}}, [&] { loaded = load_key(key); });
+      parts_.errors.contain(ErrorOrigin::key, {{"key", text}}, [&] { loaded = load_key(key); });
   if (thrown) {
     note_set_aside(text, "internal error: " + *thrown);
     return nullptr;
@@ -212,7 +212,7 @@ void LiveTuning::work_on(Key& key, Work work) {
   const std::string text = to_string(key.key);
   const std::size_t waited = key.rollout.waiting_outcomes();
   Result<void> ok;
-  const auto error = parts_.errors.contain(Where::key, {{"key", text}}, [&] { ok = work(); });
+  const auto error = parts_.errors.contain(ErrorOrigin::key, {{"key", text}}, [&] { ok = work(); });
   if (error) {
     set_aside(key, "internal error: " + *error);
   } else if (!ok && ok.error().code == ErrorCode::invalid_argument) {
@@ -343,9 +343,9 @@ void LiveTuning::on_change(const std::string& id) {
 
 void LiveTuning::on_tick() {
   for (const RunningJob& gone : parts_.jobs.remove_silent(parts_.clock.now_ns())) {
-    parts_.errors.contain(Where::tick, {}, [&] { forget(gone); });
+    parts_.errors.contain(ErrorOrigin::tick, {}, [&] { forget(gone); });
   }
-  parts_.errors.contain(Where::tick, {}, [&] {
+  parts_.errors.contain(ErrorOrigin::tick, {}, [&] {
     const auto ok = look_for_changes();
     reaches_store_ = ok || ok.error().code == ErrorCode::invalid_argument;
     if (!ok) {
@@ -395,7 +395,7 @@ Result<void> LiveTuning::look_for_changes() {
   for (const KeyRow& row : *rows) {
     const std::string text = to_string(row.key);
     Result<void> ok;
-    const auto error = parts_.errors.contain(Where::tick, {{"key", text}},
+    const auto error = parts_.errors.contain(ErrorOrigin::tick, {{"key", text}},
                                              [&] { ok = look_at_key(row, *staged); });
     if (error || ok) continue;
     if (ok.error().code != ErrorCode::invalid_argument) return ok;

@@ -56,7 +56,7 @@ class LiveTuning {
   static Result<void> check(const JobDescription& job);
 
   /// The job became reachable or unreachable. These and the next two return unavailable when too
-  /// much waits to be processed (StateLimits).
+  /// much waits to be processed (MemoryLimits).
   Result<void> job_arrived(const std::string& id);
   void job_left(const std::string& id);
   /// Call with each report that the registry has accepted.
@@ -104,7 +104,7 @@ class LiveTuning {
     /// Since when the claim is refused. Briefly, while another daemon only looks at the key.
     std::optional<std::int64_t> refused_since_ns = {};
     bool is_others = false;    ///< another daemon keeps the claim, for its jobs
-    bool wants_claim = false;  ///< to be asked for at the next tick
+    bool wants_claim = false;  ///< the claim is requested at the next tick
     KeyRollout rollout;
     std::unique_ptr<KeyTuner> tuner;  ///< another one after a claim was lost
     std::string shown_explorer = {};  ///< the job of this key in shown_tuning_; empty if none
@@ -157,7 +157,7 @@ class LiveTuning {
   // Indexed by the key's text.
   std::map<std::string, std::unique_ptr<Key>> keys_;
   std::optional<std::int64_t> change_count_;
-  std::size_t outcomes_ = 0;  // of all keys
+  std::size_t outcomes_ = 0;  // waiting outcomes of all keys
   // Keys that could not be read from the store, by their texts.
   std::map<std::string, ConfigKey> unread_;
   LiveCounts counts_;

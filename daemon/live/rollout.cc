@@ -60,7 +60,7 @@ std::optional<RolloutAction> Rollout::conclude(std::span<const RolloutJob> jobs)
                                   " jobs left or were silent before they had decided on it");
   }
   if (unanswered_ > 0) return std::nullopt;
-  const auto can_start = [](const RolloutJob& job) { return job.fit.fit != Fit::never; };
+  const auto can_start = [](const RolloutJob& job) { return job.fit.fit != JobFitKind::never; };
   if (!jobs.empty() && std::ranges::none_of(jobs, can_start)) {
     return decide(Kind::hold,
                   "job " + jobs.front().id + " cannot run it: " + jobs.front().fit.reason);
@@ -99,7 +99,7 @@ std::optional<RolloutAction> Rollout::next(std::span<const RolloutJob> jobs, boo
     if (is_pending && now_ns - offered_at_ns_ <= kCanaryLimitNs) return std::nullopt;
   }
   for (const RolloutJob& job : jobs) {
-    if (asked_.contains(job.id) || job.fit.fit != Fit::now) continue;
+    if (asked_.contains(job.id) || job.fit.fit != JobFitKind::now) continue;
     more_may_come = true;
     if (!job.is_connected) continue;
     if (is_pending) ++unanswered_;

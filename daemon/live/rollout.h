@@ -51,7 +51,7 @@ struct RolloutAction {
 struct RolloutJob {
   std::string id;
   bool is_connected = false;  ///< false: it was connected recently and may reconnect
-  JobFit fit = {};            ///< for the version
+  JobFit fit = {};            ///< fit of the job for the version
 };
 
 class Rollout {
@@ -95,9 +95,9 @@ class Rollout {
   std::set<std::string> asked_;  // canaries so far
   std::optional<ChangeStatus> canary_said_;
   std::string message_;
-  std::string rejection_;                     // the first, with the job; empty: none
+  std::string rejection_;                     // the first rejection, with the job; empty: none
   int unanswered_ = 0;                        // canaries that were replaced without an answer
-  std::set<std::string> kept_, rolled_back_;  // since the release
+  std::set<std::string> kept_, rolled_back_;  // jobs, since the release
 };
 
 }  // namespace hocket

@@ -132,7 +132,7 @@ enum class Learned {
 struct State {
   std::variant<Idle, Waiting, Measuring, Ready, Asking, Trying, Settled> at = {};
   std::set<std::string> left_alone = {};  ///< jobs that refused too often, or did not answer
-  std::optional<FoundDrift> drift = {};   ///< not recorded yet
+  std::optional<FoundDrift> drift = {};   ///< outcomes that are not recorded yet
   Learned learned = Learned::holds;
 
   /// Returns null in the states that have none. Valid until the state changes.
@@ -163,7 +163,7 @@ struct Sight {
   bool may_explore = false;                 ///< new studies, searches and candidates are allowed
   bool has_explorer = false;                ///< the explorer runs and can explore
   std::optional<NextExplorer> other = {};   ///< another job, which is connected and can explore
-  std::optional<SearchAnswer> answer = {};  ///< of the search that is being asked
+  std::optional<SearchAnswer> answer = {};  ///< answer of the search that was asked
 };
 
 struct Action {
@@ -172,10 +172,10 @@ struct Action {
     leave_alone,      ///< use the explorer no longer
     end_study,        ///< `study_state` and `reason` say how; abandons a candidate
     end_search,       ///< end the study because the search has nothing more to try: `reason`
-    change_explorer,  ///< to Sight::other, or to none
+    change_explorer,  ///< change the explorer to Sight::other, or to none
     record_drift,
     lift_quarantine,
-    resume_study,  ///< or begin one if there is none to resume
+    resume_study,  ///< resume a study, or begin one if there is none
     begin_study,
     tell_baseline,  ///< measure the current configuration as a trial of the study
     ask,            ///< ask the search
@@ -216,7 +216,7 @@ struct JobReported {
   const JobReport& report;
 };
 struct ConfigSeen {
-  ScheduleConfig config;  ///< of the explorer
+  ScheduleConfig config;  ///< configuration of the explorer
 };
 /// These are not in the registry any more.
 struct JobsForgotten {
@@ -230,8 +230,8 @@ struct DriftRecorded {};
 struct QuarantineLifted {};
 struct StudyOpened {
   OpenStudy study;
-  double value_ns = 0;  ///< of the explorer's configuration; 0 if the study does not have it
-  std::optional<Candidate> candidate = {};  ///< still outstanding
+  double value_ns = 0;  ///< value of the explorer's configuration; 0 if the study has none
+  std::optional<Candidate> candidate = {};  ///< candidate that the search still waits for
 };
 /// The last study for the explorer's knobs has ended, so none is begun.
 struct NothingToSearch {};
@@ -250,7 +250,7 @@ struct CandidateOffered {
 };
 struct CandidateEnded {
   Conclusion conclusion;
-  double value_ns = 0;  ///< of the candidate; 0 if it was not measured
+  double value_ns = 0;  ///< value of the candidate; 0 if it was not measured
 };
 
 using Event =

@@ -25,7 +25,7 @@ bool is_older(std::int64_t at_ns, std::int64_t age_ns, std::int64_t now_unix_ns)
 /// Removes one study, unless it has changed since the decision. Returns an error if the store
 /// fails.
 Result<void> remove_study(Store& store, const ExpiredStudy& expired, std::string_view actor,
-                          Removal& removal) {
+                          RetentionRemoval& removal) {
   const auto study = store.study(std::to_string(expired.id));
   if (!study && study.error().code == ErrorCode::not_found) return {};
   HOCKET_TRY(study);
@@ -44,7 +44,7 @@ Result<void> remove_study(Store& store, const ExpiredStudy& expired, std::string
 }
 
 Result<void> remove_audit(Store& store, std::int64_t before_ns, std::string_view actor,
-                          const std::stop_token& stop, Removal& removal) {
+                          const std::stop_token& stop, RetentionRemoval& removal) {
   while (!stop.stop_requested()) {
     const auto count = store.prune_audit(before_ns, actor);
     HOCKET_TRY(count);
@@ -56,7 +56,7 @@ Result<void> remove_audit(Store& store, std::int64_t before_ns, std::string_view
 
 Result<void> remove_profiles(Store& store, const std::string& store_path,
                              const std::vector<PruneDecision>& decisions,
-                             const std::stop_token& stop, Pruned& all) {
+                             const std::stop_token& stop, PruneResult& all) {
   for (const PruneDecision& decision : decisions) {
     if (stop.stop_requested()) break;
     auto pruned = prune_profiles(store, store_path, std::span(&decision, 1));
@@ -69,7 +69,7 @@ Result<void> remove_profiles(Store& store, const std::string& store_path,
 }
 
 /// Studies and audit entries have entries of the store; profiles have none.
-Result<void> record_profiles(Store& store, const Pruned& pruned, std::string_view actor) {
+Result<void> record_profiles(Store& store, const PruneResult& pruned, std::string_view actor) {
   if (pruned.removed.empty()) return {};
   auto names = nlohmann::json::array();
   for (const PruneDecision& decision : pruned.removed) names.push_back(decision.profile.name);
@@ -82,7 +82,7 @@ Result<void> record_profiles(Store& store, const Pruned& pruned, std::string_vie
 
 Result<void> remove_all(Store& store, const std::string& store_path,
                         const RetentionDecision& decision, std::string_view actor,
-                        const std::stop_token& stop, Removal& removal) {
+                        const std::stop_token& stop, RetentionRemoval& removal) {
   for (const ExpiredStudy& study : decision.studies) {
     if (stop.stop_requested()) return {};
     if (auto ok = remove_study(store, study, actor, removal); !ok) return ok;
@@ -167,10 +167,10 @@ Result<std::int64_t> count_audit(Store& store, std::int64_t before_ns) {
   }
 }
 
-Removal remove_expired(Store& store, const std::string& store_path,
-                       const RetentionDecision& decision, std::string_view actor,
-                       const std::stop_token& stop) {
-  Removal removal;
+RetentionRemoval remove_expired(Store& store, const std::string& store_path,
+                                const RetentionDecision& decision, std::string_view actor,
+                                const std::stop_token& stop) {
+  RetentionRemoval removal;
   const auto done = remove_all(store, store_path, decision, actor, stop, removal);
   if (!done) removal.error = done.error();
   return removal;

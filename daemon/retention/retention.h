@@ -67,10 +67,10 @@ Result<RetentionRows> retention_rows(Store& store, const RetentionPolicy& policy
 /// Returns the number of audit entries from before `before_ns`.
 Result<std::int64_t> count_audit(Store& store, std::int64_t before_ns);
 
-struct Removal {
+struct RetentionRemoval {
   std::vector<ExpiredStudy> studies = {};
   std::int64_t audit_entries = 0;
-  Pruned profiles = {};
+  PruneResult profiles = {};
   /// Messages for people: studies that could not be removed.
   std::vector<std::string> notes = {};
   /// The error of the store that ended the removal early, if any. What was removed before is above.
@@ -80,8 +80,8 @@ struct Removal {
 /// Removes what was decided, unless it has changed since: a study that somebody has resumed or a
 /// profile that somebody has marked as kept stays. Ends early once `stop` is requested. The audit
 /// names `actor`. `store_path` is as in prune_profiles().
-Removal remove_expired(Store& store, const std::string& store_path,
-                       const RetentionDecision& decision, std::string_view actor,
-                       const std::stop_token& stop = {});
+RetentionRemoval remove_expired(Store& store, const std::string& store_path,
+                                const RetentionDecision& decision, std::string_view actor,
+                                const std::stop_token& stop = {});
 
 }  // namespace hocket

@@ -29,7 +29,7 @@ void StoreKeeper::run_due(const std::stop_token& stop) {
   if (has_run_ && now_ns < due_ns_) return;
   has_run_ = true;
   due_ns_ = now_ns + kIntervalNs;
-  parts_.errors.contain(Where::retention, {}, [&] {
+  parts_.errors.contain(ErrorOrigin::retention, {}, [&] {
     const auto done = remove(stop);
     if (done) return;
     due_ns_ = now_ns + kRetryNs;
@@ -45,7 +45,7 @@ Result<void> StoreKeeper::remove(const std::stop_token& stop) {
   const auto rows = retention_rows(parts_.store, parts_.policy, served_bytes);
   HOCKET_TRY(rows);
   const auto decision = what_to_remove(parts_.policy, *rows, parts_.now_unix_ns());
-  const Removal removal =
+  const RetentionRemoval removal =
       remove_expired(parts_.store, parts_.store_path, decision, kDaemonOwner, stop);
   report(removal);
   if (removal.error) return failure(*removal.error);
@@ -64,7 +64,7 @@ Result<void> StoreKeeper::sweep_traces() {
   return {};
 }
 
-void StoreKeeper::report(const Removal& removal) {
+void StoreKeeper::report(const RetentionRemoval& removal) {
   const auto studies = removal.studies.size(), profiles = removal.profiles.removed.size();
   studies_ += studies;
   audit_entries_ += static_cast<std::uint64_t>(removal.audit_entries);

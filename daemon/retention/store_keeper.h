@@ -63,7 +63,7 @@ class StoreKeeper {
   void run(const std::stop_token& stop);
   Result<void> remove(const std::stop_token& stop);
   Result<void> sweep_traces();
-  void report(const Removal& removal);
+  void report(const RetentionRemoval& removal);
 
   const StoreKeeperParts parts_;
   bool has_run_ = false;

@@ -19,9 +19,9 @@ constexpr std::size_t kLingerBytes = 4 << 20;
 constexpr std::size_t kFollowingBytes = 64 << 10;
 
 /// Calls `ring` when a topic has a new event.
-class Alarm final : public Watcher {
+class Alarm final : public TopicWatcher {
  public:
-  Alarm(Topics& topics, const Await& await, std::function<void()> ring)
+  Alarm(WatchedTopics& topics, const AwaitEvent& await, std::function<void()> ring)
       : seen_(await.seen), ring_(std::move(ring)), membership_(topics, await.topic, *this) {}
 
   bool has_moved_on() const { return membership_.topic().sequence > seen_; }
@@ -32,7 +32,7 @@ class Alarm final : public Watcher {
  private:
   std::uint64_t seen_;
   std::function<void()> ring_;
-  Topics::Membership membership_;
+  WatchedTopics::Membership membership_;
 };
 
 IpBytes bytes_of(const asio::ip::address& address) {
@@ -42,7 +42,8 @@ IpBytes bytes_of(const asio::ip::address& address) {
 
 /// Returns the result of `call`, or an error response if it throws.
 template <class Result, class Call>
-Result contained(const ServerState& state, Where where, const Request& request, Call call) {
+Result contained(const ServerState& state, ErrorOrigin where, const ServiceRequest& request,
+                 Call call) {
   Result result;
   const auto error = state.errors.contain(
       where, {{"method", request.method}, {"target", request.target}}, [&] { result = call(); });
@@ -52,8 +53,8 @@ Result contained(const ServerState& state, Where where, const Request& request, 
 
 }  // namespace
 
-Connection::Connection(ServerState& state, IoSocket socket, asio::ssl::context* tls,
-                       const asio::ip::tcp::endpoint& peer)
+HttpConnection::HttpConnection(ServerState& state, IoSocket socket, asio::ssl::context* tls,
+                               const asio::ip::tcp::endpoint& peer)
     : state_(state),
       place_(state.connections.insert(state.connections.end(), this)),
       stream_(std::move(socket), tls),
@@ -62,11 +63,11 @@ Connection::Connection(ServerState& state, IoSocket socket, asio::ssl::context* 
   state_.counters.open_connections.add(1);
 }
 
-Connection::~Connection() {
+HttpConnection::~HttpConnection() {
   events_.reset();
   if (subscriber_) {
     state_.counters.open_streams.subtract(1);
-    state_.errors.contain(Where::stream, {{"subscriber", *subscriber_}},
+    state_.errors.contain(ErrorOrigin::stream, {{"subscriber", *subscriber_}},
                           [this] { state_.service.stream_closed(*subscriber_); });
   }
   state_.counters.open_connections.subtract(1);
@@ -74,7 +75,7 @@ Connection::~Connection() {
   state_.on_left();
 }
 
-void Connection::start() {
+void HttpConnection::start() {
   if (stream_.is_tls()) return begin();
   expect_by(state_.options.limits.request_ns);
   phase_ = Phase::idle;
@@ -85,26 +86,26 @@ void Connection::start() {
   if (state_.stopping) stop();
 }
 
-void Connection::begin() {
+void HttpConnection::begin() {
   asio::co_spawn(state_.io.get_executor(), run(shared_from_this()), asio::detached);
 }
 
-IoTask<void> Connection::run(std::shared_ptr<Connection> self) {
+IoTask<void> HttpConnection::run(std::shared_ptr<HttpConnection> self) {
   try {
     co_await self->serve();
   } catch (...) {
-    self->state_.errors.caught(Where::connection, {});
+    self->state_.errors.caught(ErrorOrigin::connection, {});
     self->phase_ = Phase::busy;
   }
   if (self->phase_ != Phase::streaming) self->close();
 }
 
-void Connection::close() {
+void HttpConnection::close() {
   error_code ignored;
   stream_.socket().close(ignored);
 }
 
-void Connection::check(std::int64_t now) {
+void HttpConnection::check(std::int64_t now) {
   if (events_) events_->check(now);
   if (is_woken_) wake();  // TLS had finished one read of a record and started the next
   if (now < deadline_ns_) return;
@@ -115,17 +116,17 @@ void Connection::check(std::int64_t now) {
   stream_.socket().cancel(ignored);
 }
 
-void Connection::stop() {
+void HttpConnection::stop() {
   wake();
   if (phase_ == Phase::streaming || (phase_ == Phase::idle && !has_input())) close();
 }
 
-bool Connection::has_input() {
+bool HttpConnection::has_input() {
   error_code error;
   return stream_.socket().available(error) > 0 && !error;
 }
 
-IoTask<void> Connection::serve() {
+IoTask<void> HttpConnection::serve() {
   if (stream_.is_tls() && !co_await handshake()) co_return;
   const ServerLimits& limits = state_.options.limits;
   parser_ = make_parser(limits);
@@ -137,7 +138,7 @@ IoTask<void> Connection::serve() {
 }
 
 // Not part of serve(), whose variables stay in memory as long as the connection.
-std::unique_ptr<RequestParser> Connection::make_parser(const ServerLimits& limits) {
+std::unique_ptr<RequestParser> HttpConnection::make_parser(const ServerLimits& limits) {
   error_code error;
   const auto local = stream_.socket().local_endpoint(error);
   if (error) return nullptr;  // the client has left
@@ -150,14 +151,14 @@ std::unique_ptr<RequestParser> Connection::make_parser(const ServerLimits& limit
       });
 }
 
-void Connection::report_foreign(const Response& refusal) {
+void HttpConnection::report_foreign(const ServiceResponse& refusal) {
   is_foreign_ = true;
   state_.counters.foreign.add(1);
   state_.log.write(LogLevel::warning, "refused a request for its host, origin or type",
                    {{"peer", peer_.to_string()}, {"status", std::int64_t{refusal.status}}});
 }
 
-IoTask<bool> Connection::handshake() {
+IoTask<bool> HttpConnection::handshake() {
   expect_by(state_.options.limits.request_ns);
   error_code error;
   co_await stream_.async_handshake(into(error));
@@ -170,7 +171,7 @@ IoTask<bool> Connection::handshake() {
   co_return false;
 }
 
-IoTask<bool> Connection::read_request() {
+IoTask<bool> HttpConnection::read_request() {
   const ServerLimits& limits = state_.options.limits;
   expect_by(has_served_ ? limits.idle_ns : limits.request_ns);
   bool has_begun = false;
@@ -199,7 +200,7 @@ IoTask<bool> Connection::read_request() {
         co_await stream_.async_read_some(asio::buffer(space.data(), space.size()), into(error));
     state_.counters.received_bytes.add(bytes);
     if (is_overdue_ && has_begun) {
-      const Response response = error_response(408, "the request was not whole in time");
+      const ServiceResponse response = error_response(408, "the request was not whole in time");
       co_await refuse(response);
     }
     if (error || is_overdue_) co_return false;
@@ -210,16 +211,16 @@ IoTask<bool> Connection::read_request() {
   co_return true;
 }
 
-IoTask<void> Connection::refuse(const Response& response) {
+IoTask<void> HttpConnection::refuse(const ServiceResponse& response) {
   is_overdue_ = false;
-  const Request unknown = {};
+  const ServiceRequest unknown = {};
   co_await respond(unknown, response, AfterResponse::close, false);
   co_await linger();
 }
 
 // Reads and discards input before closing. Closing while the client still sends would reset the
 // connection, and the client would never read the reason for the refusal.
-IoTask<void> Connection::linger() {
+IoTask<void> HttpConnection::linger() {
   error_code error;
   stream_.socket().shutdown(asio::socket_base::shutdown_send, error);
   expect_by(std::min(kLingerNs, state_.options.limits.request_ns));
@@ -230,18 +231,19 @@ IoTask<void> Connection::linger() {
   }
 }
 
-IoTask<bool> Connection::answer(ParsedRequest parsed) {
-  Request& request = parsed.request;
+IoTask<bool> HttpConnection::answer(ParsedRequest parsed) {
+  ServiceRequest& request = parsed.request;
   request.peer = peer_.to_string();
   if (const std::int64_t wait_ns = state_.wait_ns(peer_); wait_ns > 0) {
     state_.counters.rate_limited.add(1);
-    Response response = error_response(429, "too many requests; wait before the next");
+    ServiceResponse response = error_response(429, "too many requests; wait before the next");
     response.retry_after_seconds = static_cast<int>(wait_ns / 1'000'000'000 + 1);
     co_return co_await respond(request, response, parsed.after, parsed.is_head);
   }
-  auto at_once = contained<std::optional<Reply>>(
-      state_, Where::handler, request, [&] { return state_.service.answer_at_once(request); });
-  Reply reply;
+  auto at_once = contained<std::optional<ServiceReply>>(state_, ErrorOrigin::handler, request, [&] {
+    return state_.service.answer_at_once(request);
+  });
+  ServiceReply reply;
   if (at_once) {
     reply = std::move(*at_once);
   } else {
@@ -252,48 +254,50 @@ IoTask<bool> Connection::answer(ParsedRequest parsed) {
     co_return false;
   }
   if (has_left_) co_return false;
-  co_return co_await respond(request, std::get<Response>(reply), parsed.after, parsed.is_head);
+  co_return co_await respond(request, std::get<ServiceResponse>(reply), parsed.after,
+                             parsed.is_head);
 }
 
-IoTask<Reply> Connection::handle(const Request& request) {
-  Reply reply = co_await ask_worker(request, false);
+IoTask<ServiceReply> HttpConnection::handle(const ServiceRequest& request) {
+  ServiceReply reply = co_await ask_worker(request, false);
   std::int64_t until_ns = kNever;  // applies to all repetitions
   bool is_last = false;
   while (!has_left_ && !is_last) {
-    const auto* await = std::get_if<Await>(&reply);
+    const auto* await = std::get_if<AwaitEvent>(&reply);
     if (await == nullptr) co_return reply;
     const std::int64_t now = now_ns();
     until_ns = std::min(until_ns, now + std::clamp<std::int64_t>(await->timeout_ns, 0, kDayNs));
     is_last = !co_await wait_for(*await, until_ns - now);
     if (!has_left_) reply = co_await ask_worker(request, is_last);
   }
-  if (std::holds_alternative<Await>(reply)) {
+  if (std::holds_alternative<AwaitEvent>(reply)) {
     reply = error_response(500, "the daemon did not answer in time");
   }
   co_return reply;
 }
 
-IoTask<Reply> Connection::ask_worker(const Request& request, bool is_last) {
+IoTask<ServiceReply> HttpConnection::ask_worker(const ServiceRequest& request, bool is_last) {
   const asio::use_awaitable_t<IoExecutor> token;
-  const Labour labour = state_.service.labour_of(request);
+  const RequestLabour labour = state_.service.labour_of(request);
   const auto initiate = [this, &request, is_last, labour](auto handler) {
     auto work = [this, &request, is_last, labour, handler = std::move(handler)]() mutable {
-      const Where where = labour == Labour::search ? Where::ask : Where::handler;
-      auto reply = contained<Reply>(state_, where, request,
-                                    [&] { return state_.service.handle(request, is_last); });
+      const ErrorOrigin where =
+          labour == RequestLabour::search ? ErrorOrigin::ask : ErrorOrigin::handler;
+      auto reply = contained<ServiceReply>(state_, where, request,
+                                           [&] { return state_.service.handle(request, is_last); });
       asio::post(state_.io, [handler = std::move(handler), reply = std::move(reply)]() mutable {
         handler(std::move(reply));
       });
     };
     asio::post(state_.threads_for(labour), std::move(work));
   };
-  return asio::async_initiate<const asio::use_awaitable_t<IoExecutor>, void(Reply)>(initiate,
-                                                                                    token);
+  return asio::async_initiate<const asio::use_awaitable_t<IoExecutor>, void(ServiceReply)>(initiate,
+                                                                                           token);
 }
 
 // Keeps reading while it waits. This is the only way to notice that the client disconnects, through
 // TLS and behind further requests.
-IoTask<bool> Connection::wait_for(const Await& await, std::int64_t timeout_ns) {
+IoTask<bool> HttpConnection::wait_for(const AwaitEvent& await, std::int64_t timeout_ns) {
   IoTimer timer(state_.io, std::chrono::nanoseconds(timeout_ns));
   timer.async_wait([self = shared_from_this()](error_code error) {
     if (!error) self->wake();
@@ -325,14 +329,14 @@ IoTask<bool> Connection::wait_for(const Await& await, std::int64_t timeout_ns) {
 }
 
 // The timer's handler may run late, during another wait; wait_for() checks its condition again.
-void Connection::wake() {
+void HttpConnection::wake() {
   if (phase_ != Phase::awaiting) return;
   is_woken_ = true;
   error_code ignored;
   stream_.socket().cancel(ignored);
 }
 
-IoTask<bool> Connection::stream_events(EventStream events, bool is_head) {
+IoTask<bool> HttpConnection::stream_events(EventStream events, bool is_head) {
   subscriber_ = std::move(events.subscriber);
   state_.counters.open_streams.add(1);
   state_.counters.responses_by_class[2].add(1);
@@ -349,7 +353,7 @@ IoTask<bool> Connection::stream_events(EventStream events, bool is_head) {
 }
 
 // The only way to notice that the client disconnects is to read.
-void Connection::await_end() {
+void HttpConnection::await_end() {
   stream_.async_read_some(asio::buffer(state_.discarded),
                           [self = shared_from_this()](error_code error, std::size_t bytes) {
                             self->state_.counters.received_bytes.add(bytes);
@@ -359,8 +363,8 @@ void Connection::await_end() {
                           });
 }
 
-IoTask<bool> Connection::respond(const Request& request, const Response& response,
-                                 AfterResponse after, bool is_head) {
+IoTask<bool> HttpConnection::respond(const ServiceRequest& request, const ServiceResponse& response,
+                                     AfterResponse after, bool is_head) {
   if (state_.stopping) after = AfterResponse::close;
   write_head(response, after, state_.date(), head_);
   state_.counters.responses_by_class[std::clamp(response.status / 100, 0, 5)].add(1);
@@ -380,7 +384,7 @@ IoTask<bool> Connection::respond(const Request& request, const Response& respons
 }
 
 template <class Buffers>
-IoTask<bool> Connection::write(Buffers buffers) {
+IoTask<bool> HttpConnection::write(Buffers buffers) {
   expect_by(state_.options.limits.write_ns);
   error_code error;
   const std::size_t bytes = co_await asio::async_write(stream_, buffers, into(error));

@@ -18,12 +18,12 @@
 
 namespace hocket {
 
-class Connection final : public std::enable_shared_from_this<Connection> {
+class HttpConnection final : public std::enable_shared_from_this<HttpConnection> {
  public:
   /// Registers itself in `state.connections` for its lifetime.
-  Connection(ServerState& state, IoSocket socket, asio::ssl::context* tls,
-             const asio::ip::tcp::endpoint& peer);
-  ~Connection();
+  HttpConnection(ServerState& state, IoSocket socket, asio::ssl::context* tls,
+                 const asio::ip::tcp::endpoint& peer);
+  ~HttpConnection();
 
   /// Serves until either side closes. Keeps itself alive meanwhile.
   void start();
@@ -42,23 +42,23 @@ class Connection final : public std::enable_shared_from_this<Connection> {
 
   /// Starts the coroutine that serves.
   void begin();
-  static IoTask<void> run(std::shared_ptr<Connection> self);
+  static IoTask<void> run(std::shared_ptr<HttpConnection> self);
   IoTask<void> serve();
   IoTask<bool> handshake();
   /// Returns null if the client has left.
   std::unique_ptr<RequestParser> make_parser(const ServerLimits& limits);
-  void report_foreign(const Response& refusal);
+  void report_foreign(const ServiceResponse& refusal);
   /// Returns false if the connection must be closed.
   IoTask<bool> read_request();
-  IoTask<void> refuse(const Response& response);
+  IoTask<void> refuse(const ServiceResponse& response);
   IoTask<void> linger();
 
   IoTask<bool> answer(ParsedRequest parsed);
-  /// Returns a Response or an EventStream.
-  IoTask<Reply> handle(const Request& request);
-  IoTask<Reply> ask_worker(const Request& request, bool is_last);
+  /// Returns a ServiceResponse or an EventStream.
+  IoTask<ServiceReply> handle(const ServiceRequest& request);
+  IoTask<ServiceReply> ask_worker(const ServiceRequest& request, bool is_last);
   /// Returns true if the topic has a new event.
-  IoTask<bool> wait_for(const Await& await, std::int64_t timeout_ns);
+  IoTask<bool> wait_for(const AwaitEvent& await, std::int64_t timeout_ns);
   /// Makes wait_for() check its condition again.
   void wake();
   /// Returns true once the connection is a stream of events, which needs no coroutine: until the
@@ -66,8 +66,8 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   IoTask<bool> stream_events(EventStream events, bool is_head);
   void await_end();
 
-  IoTask<bool> respond(const Request& request, const Response& response, AfterResponse after,
-                       bool is_head);
+  IoTask<bool> respond(const ServiceRequest& request, const ServiceResponse& response,
+                       AfterResponse after, bool is_head);
   template <class Buffers>
   IoTask<bool> write(Buffers buffers);
 
@@ -77,8 +77,8 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
   ServerState& state_;
-  const std::list<Connection*>::iterator place_;
-  Stream stream_;
+  const std::list<HttpConnection*>::iterator place_;
+  ConnectionStream stream_;
   const asio::ip::address peer_;
   std::unique_ptr<RequestParser> parser_;
   std::string head_;
@@ -87,7 +87,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   std::int64_t deadline_ns_ = kNever;
   Phase phase_ = Phase::busy;
   bool has_served_ = false;
-  bool is_foreign_ = false;  // its last request was refused for its head
+  bool is_foreign_ = false;  // the last request was refused because of its header
   bool is_overdue_ = false;
   bool has_left_ = false;
   bool is_woken_ = false;  // woken, condition not checked yet

@@ -5,13 +5,13 @@
 
 namespace hocket {
 
-EventWriter::EventWriter(ServerState& state, Stream& stream,
+EventWriter::EventWriter(ServerState& state, ConnectionStream& stream,
                          const std::vector<EventStream::Topic>& topics)
     : state_(state), stream_(stream) {
   places_.reserve(topics.size());
   for (const EventStream::Topic& topic : topics) {
     places_.push_back(
-        {topic.seen, topic.receives, Topics::Membership(state.topics, topic.name, *this)});
+        {topic.seen, topic.receives, WatchedTopics::Membership(state.topics, topic.name, *this)});
   }
 }
 
@@ -39,7 +39,7 @@ void EventWriter::moved_on() {
   while (!is_writing_) {
     Place* const place = next();
     if (place == nullptr) return;
-    const Topics::Topic& topic = place->membership.topic();
+    const WatchedTopics::Topic& topic = place->membership.topic();
     place->seen = topic.sequence;
     if (place->receives && topic.event && !place->receives(*topic.event)) continue;
     state_.counters.events.add(1);

@@ -17,9 +17,10 @@
 
 namespace hocket {
 
-class EventWriter final : public Watcher {
+class EventWriter final : public TopicWatcher {
  public:
-  EventWriter(ServerState& state, Stream& stream, const std::vector<EventStream::Topic>& topics);
+  EventWriter(ServerState& state, ConnectionStream& stream,
+              const std::vector<EventStream::Topic>& topics);
 
   /// Starts writing. Each write keeps `owner` alive, which owns this object and the stream.
   void start(std::weak_ptr<void> owner);
@@ -35,8 +36,8 @@ class EventWriter final : public Watcher {
  private:
   struct Place {
     std::uint64_t seen;
-    std::function<bool(const Event&)> receives;
-    Topics::Membership membership;
+    std::function<bool(const FeedEvent&)> receives;
+    WatchedTopics::Membership membership;
   };
 
   /// Returns the topic whose newest event is to be written next; null if there is none.
@@ -45,7 +46,7 @@ class EventWriter final : public Watcher {
   void written(boost::system::error_code error, std::size_t bytes);
 
   ServerState& state_;
-  Stream& stream_;
+  ConnectionStream& stream_;
   std::weak_ptr<void> owner_;
   std::vector<Place> places_;
   std::int64_t next_ping_ns_ = 0;

@@ -94,7 +94,7 @@ class AsioServer final : public Server {
                       {"tls", tls_ ? "yes" : "no"}});
     notify_ready();
     // A handler that throws leaves run(), which then goes on with the other handlers.
-    while (state_.errors.contain(Where::server, {}, [this] { state_.io.run(); })) {
+    while (state_.errors.contain(ErrorOrigin::server, {}, [this] { state_.io.run(); })) {
     }
     feed_.listen({});
     relay->end();
@@ -124,7 +124,7 @@ class AsioServer final : public Server {
       error_code error;
       co_await acceptor.async_accept(socket, peer, into(error));
       if (!error) {
-        state_.errors.contain(Where::server, {}, [&] { admit(std::move(socket), peer); });
+        state_.errors.contain(ErrorOrigin::server, {}, [&] { admit(std::move(socket), peer); });
       } else if (!state_.stopping && error != asio::error::connection_aborted) {
         // Usually no descriptors are left; waiting connections are accepted once others are closed.
         state_.log.write(LogLevel::warning, "cannot accept a connection",
@@ -159,7 +159,8 @@ class AsioServer final : public Server {
     if (const auto bytes = state_.options.send_buffer_bytes) {
       socket.set_option(asio::socket_base::send_buffer_size(*bytes), ignored);
     }
-    std::make_shared<Connection>(state_, std::move(socket), tls_ ? &*tls_ : nullptr, peer)->start();
+    std::make_shared<HttpConnection>(state_, std::move(socket), tls_ ? &*tls_ : nullptr, peer)
+        ->start();
   }
 
   void turn_away(IoSocket socket, const tcp::endpoint& peer) {
@@ -170,7 +171,7 @@ class AsioServer final : public Server {
     }
     is_full_ = true;
     if (tls_) return;
-    Response response = error_response(503, "too many connections; try again later");
+    ServiceResponse response = error_response(503, "too many connections; try again later");
     response.retry_after_seconds = 5;
     std::string text;
     write_head(response, AfterResponse::close, state_.date(), text);
@@ -189,8 +190,8 @@ class AsioServer final : public Server {
       sweep_.expires_after(sweep_interval());
       co_await sweep_.async_wait(into(ignored));
       const std::int64_t now = now_ns();
-      for (Connection* connection : state_.connections) {
-        state_.errors.contain(Where::server, {}, [&] { connection->check(now); });
+      for (HttpConnection* connection : state_.connections) {
+        state_.errors.contain(ErrorOrigin::server, {}, [&] { connection->check(now); });
       }
       if (state_.stopping && now >= grace_until_ns_) close_all();
     }
@@ -219,12 +220,12 @@ class AsioServer final : public Server {
       acceptor.close(ignored);
     }
     pause_.cancel();
-    for (Connection* connection : state_.connections) connection->stop();
+    for (HttpConnection* connection : state_.connections) connection->stop();
     finish_if_done();
   }
 
   void close_all() {
-    for (Connection* connection : state_.connections) connection->close();
+    for (HttpConnection* connection : state_.connections) connection->close();
   }
 
   void finish_if_done() {

@@ -41,8 +41,8 @@ struct ServerOptions {
   /// `port`. The server owns them.
   std::vector<int> listeners = {};
   int worker_threads = 2;
-  int search_threads = 2;  ///< for Labour::search
-  int browse_threads = 2;  ///< for Labour::browse
+  int search_threads = 2;  ///< for RequestLabour::search
+  int browse_threads = 2;  ///< for RequestLabour::browse
   ServerLimits limits = {};
   std::int64_t ping_interval_ns = 15'000'000'000;  ///< interval of comment lines in streams
   /// Time from stop() until every connection is closed.

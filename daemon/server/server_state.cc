@@ -24,7 +24,7 @@ std::uint64_t client_number(const asio::ip::address& address) {
 
 }  // namespace
 
-ServerCounts Counters::read() const {
+ServerCounts ServerCounters::read() const {
   ServerCounts counts;
   for (int i = 0; i < 6; ++i) counts.responses_by_class[i] = responses_by_class[i].value();
   counts.connections = connections.value();
@@ -62,13 +62,13 @@ std::int64_t ServerState::wait_ns(const asio::ip::address& client) {
   return rate_limit_ ? rate_limit_->wait_ns(client_number(client), now_ns()) : 0;
 }
 
-asio::thread_pool& ServerState::threads_for(Labour labour) {
+asio::thread_pool& ServerState::threads_for(RequestLabour labour) {
   switch (labour) {
-    case Labour::search:
+    case RequestLabour::search:
       return searching;
-    case Labour::browse:
+    case RequestLabour::browse:
       return browsing;
-    case Labour::brief:
+    case RequestLabour::brief:
       break;
   }
   return workers;

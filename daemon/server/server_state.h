@@ -17,10 +17,10 @@
 
 namespace hocket {
 
-class Connection;
+class HttpConnection;
 
 /// A counter written by one thread.
-class Counter {
+class ServerCounter {
  public:
   void add(std::uint64_t amount) {
     value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
@@ -33,10 +33,10 @@ class Counter {
 };
 
 /// The counters behind ServerCounts.
-struct Counters {
-  Counter responses_by_class[6];
-  Counter connections, refused_connections, received_bytes, sent_bytes, events, rate_limited;
-  Counter timeouts, malformed, foreign, failed_handshakes, open_connections, open_streams;
+struct ServerCounters {
+  ServerCounter responses_by_class[6];
+  ServerCounter connections, refused_connections, received_bytes, sent_bytes, events, rate_limited;
+  ServerCounter timeouts, malformed, foreign, failed_handshakes, open_connections, open_streams;
 
   ServerCounts read() const;
 };
@@ -47,7 +47,7 @@ struct ServerState {
   /// Returns how long a request of the client has to wait; 0 if it is allowed.
   std::int64_t wait_ns(const asio::ip::address& client);
 
-  asio::thread_pool& threads_for(Labour labour);
+  asio::thread_pool& threads_for(RequestLabour labour);
 
   /// Returns the current time as an HTTP date.
   const std::string& date();
@@ -56,14 +56,14 @@ struct ServerState {
   Service& service;
   const Log log;
   const InternalErrors errors;
-  Counters counters;
+  ServerCounters counters;
   asio::io_context io{1};
   asio::thread_pool workers, searching, browsing;
   /// Receives what clients send on streams, which nobody reads.
   std::array<char, 512> discarded = {};
-  Topics topics;
+  WatchedTopics topics;
   bool stopping = false;
-  std::list<Connection*> connections;
+  std::list<HttpConnection*> connections;
   /// Called when a connection has left `connections`.
   std::function<void()> on_left;
 

@@ -11,12 +11,12 @@
 
 namespace hocket {
 
-class Stream {
+class ConnectionStream {
  public:
   using executor_type = IoExecutor;
 
   /// Plain if `tls` is null. Requires that `tls` outlives the stream.
-  Stream(IoSocket socket, asio::ssl::context* tls) : socket_(std::move(socket)) {
+  ConnectionStream(IoSocket socket, asio::ssl::context* tls) : socket_(std::move(socket)) {
     if (tls != nullptr) tls_ = std::make_unique<asio::ssl::stream<IoSocket&>>(socket_, *tls);
   }
 

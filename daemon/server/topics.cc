@@ -6,7 +6,8 @@
 
 namespace hocket {
 
-Topics::Membership::Membership(Topics& topics, const std::string& name, Watcher& watcher)
+WatchedTopics::Membership::Membership(WatchedTopics& topics, const std::string& name,
+                                      TopicWatcher& watcher)
     : topics_(&topics), place_(topics.topics_.try_emplace(name).first) {
   auto& [key, topic] = *place_;
   if (topic.watchers.empty()) {
@@ -16,12 +17,12 @@ Topics::Membership::Membership(Topics& topics, const std::string& name, Watcher&
   watcher_ = topic.watchers.insert(topic.watchers.end(), &watcher);
 }
 
-Topics::Membership::Membership(Membership&& other) noexcept
+WatchedTopics::Membership::Membership(Membership&& other) noexcept
     : topics_(std::exchange(other.topics_, nullptr)),
       place_(other.place_),
       watcher_(other.watcher_) {}
 
-Topics::Membership::~Membership() {
+WatchedTopics::Membership::~Membership() {
   if (topics_ == nullptr) return;
   Topic& topic = place_->second;
   topic.watchers.erase(watcher_);
@@ -30,14 +31,14 @@ Topics::Membership::~Membership() {
   topics_->topics_.erase(place_);
 }
 
-void Topics::published(const std::string& name) {
+void WatchedTopics::published(const std::string& name) {
   const auto found = topics_.find(name);
   if (found == topics_.end()) return;
   refresh(name, found->second);
-  for (Watcher* watcher : found->second.watchers) watcher->moved_on();
+  for (TopicWatcher* watcher : found->second.watchers) watcher->moved_on();
 }
 
-void Topics::refresh(const std::string& name, Topic& topic) const {
+void WatchedTopics::refresh(const std::string& name, Topic& topic) const {
   const Feed::Position position = feed_.position(name);
   if (position.sequence == topic.sequence) return;
   topic.sequence = position.sequence;

@@ -13,28 +13,28 @@
 
 namespace hocket {
 
-class Watcher {
+class TopicWatcher {
  public:
-  virtual ~Watcher() = default;
+  virtual ~TopicWatcher() = default;
   /// Called when a topic has a new event. Must neither join nor leave a topic.
   virtual void moved_on() = 0;
 };
 
-class Topics {
+class WatchedTopics {
  public:
   struct Topic {
     std::uint64_t sequence = 0;
     /// text of the newest event; null if there was none
     std::shared_ptr<const std::string> text = {};
-    std::shared_ptr<const Event> event = {};  ///< that `text` is of
-    std::list<Watcher*> watchers = {};
+    std::shared_ptr<const FeedEvent> event = {};  ///< event that `text` shows
+    std::list<TopicWatcher*> watchers = {};
   };
 
   /// A watcher's membership of a topic; ends with this object.
   class Membership {
    public:
     Membership() = default;
-    Membership(Topics& topics, const std::string& name, Watcher& watcher);
+    Membership(WatchedTopics& topics, const std::string& name, TopicWatcher& watcher);
     Membership(Membership&& other) noexcept;
     Membership& operator=(Membership&&) = delete;
     ~Membership();
@@ -43,12 +43,12 @@ class Topics {
 
    private:
     using Map = std::unordered_map<std::string, Topic>;
-    Topics* topics_ = nullptr;
+    WatchedTopics* topics_ = nullptr;
     Map::iterator place_ = {};
-    std::list<Watcher*>::iterator watcher_ = {};
+    std::list<TopicWatcher*>::iterator watcher_ = {};
   };
 
-  explicit Topics(Feed& feed) : feed_(feed) {}
+  explicit WatchedTopics(Feed& feed) : feed_(feed) {}
 
   /// Notifies the watchers of a topic in which the feed has published an event.
   void published(const std::string& name);

@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kRanks = 2, kSteps = 8;
 constexpr std::uint32_t kLayers = 6;
-constexpr std::size_t kParameters = 250'000;  // of a layer: gradients of 1 MB
+constexpr std::size_t kParameters = 250'000;  // per layer, so that its gradients take 1 MB
 constexpr LinkSpec kLink = {.bytes_per_second = 62.5e6, .latency_ns = 50'000};
 
 struct Layer {

@@ -23,7 +23,7 @@ struct NetworkOptions {
   std::string server_link = {};  ///< emulated to each parameter server; empty: as `link`
   /// Parameter server s is on the host of rank s modulo the ranks, and shares its emulated link.
   bool colocated_servers = false;
-  std::int64_t timeout_seconds = 30;  ///< after which a silent rank counts as gone
+  std::int64_t timeout_seconds = 30;  ///< time after which a silent rank counts as gone
 };
 
 /// Returns invalid_argument for links of servers that nothing would emulate.

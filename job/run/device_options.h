@@ -51,7 +51,7 @@ std::string to_string(const EmulatedDeviceSpec& device);
 struct OffloadK {
   enum class Source {
     configured,  ///< offload_k of the configuration
-    measured,    ///< what the simulator finds best for steps measured in this job
+    measured,    ///< the simulator's choice for steps measured in this job
     given,
   };
   Source source = Source::configured;

@@ -72,7 +72,7 @@ Result<RankTrace> get_trace(const std::string& path) {
 struct Target {
   std::unique_ptr<Store> store;
   ProfileFolder folder;
-  std::string path;  ///< of rank 0's trace
+  std::string path;  ///< path of rank 0's trace
 };
 
 /// Opens the store and a place for the profile's traces, on rank 0.
@@ -232,14 +232,14 @@ JobProfile::JobProfile(const Training& training, const Say& warn)
   both_.session = &session_;
 }
 
-void JobProfile::watch(Phase& phase, ProfileSpan span) {
+void JobProfile::watch(TrainingPhase& phase, ProfileSpan span) {
   // A phase's scheduler counts steps from 0.
   span.first_step = std::max(span.first_step - phase.first_step, std::int64_t{0});
   if (const auto ok = session_.start(span); !ok) warn_("no profile: " + ok.error().message);
   watch(phase);
 }
 
-void JobProfile::watch(Phase& phase) {
+void JobProfile::watch(TrainingPhase& phase) {
   both_.other = phase.options.trace;
   phase.options.trace = &both_;
   phase.options.observer = &session_;

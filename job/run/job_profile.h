@@ -41,10 +41,10 @@ class JobProfile {
 
   /// Profiles `span`, counted in the training's steps, while `phase` runs, and adds itself as the
   /// phase's observer and in front of its trace sink. Call it before the phase runs.
-  void watch(Phase& phase, ProfileSpan span);
+  void watch(TrainingPhase& phase, ProfileSpan span);
 
   /// Does the same without a span: request() provides it while the phase runs.
-  void watch(Phase& phase);
+  void watch(TrainingPhase& phase);
 
   /// Profiles `steps` steps from `first_step` on, counted from 0 in the phase. Every rank must call
   /// it before it submits the first of them.

@@ -92,13 +92,13 @@ class Run {
   const RunMessages& messages_;
   const bool is_first_;
 
-  Watch watch_;
+  JobWatch watch_;
   LivePhase live_;
   RunTrace trace_;
   std::set<std::int64_t> before_pause_;  // traced steps whose iteration contains a pause
   std::optional<IterationLog> log_;
   std::unique_ptr<JobProfile> profile_;
-  Phase phase_;
+  TrainingPhase phase_;
   FinishedRun finished_;
 };
 
@@ -262,8 +262,8 @@ Result<FinishedRun> Run::train() {
 
 }  // namespace
 
-Result<FinishedRun> train(const RunOptions& options, const RunStart& start,
-                          const Training& training, const RunMessages& messages) {
+Result<FinishedRun> train_job(const RunOptions& options, const RunStart& start,
+                              const Training& training, const RunMessages& messages) {
   return Run(options, start, training, messages).train();
 }
 

@@ -42,7 +42,7 @@ struct RunStart {
 /// iteration times to the file that HOCKET_ITERATIONS names, and a profile, if one is asked for, to
 /// the store that HOCKET_STORE names. Problems of the daemon, of the store or of a profile become
 /// warnings. Returns errors of the training, and unavailable when the tape cannot be written.
-Result<FinishedRun> train(const RunOptions& options, const RunStart& start,
-                          const Training& training, const RunMessages& messages);
+Result<FinishedRun> train_job(const RunOptions& options, const RunStart& start,
+                              const Training& training, const RunMessages& messages);
 
 }  // namespace hocket

@@ -74,7 +74,7 @@ Result<void> check_config(const Training& training, const ScheduleConfig& config
   return {};
 }
 
-std::string describe(const ScheduleConfig& config, const std::string& offload) {
+std::string describe_config(const ScheduleConfig& config, const std::string& offload) {
   std::string text = "partition " + std::to_string(config.partition_bytes) + " B, credit " +
                      std::to_string(config.credit_bytes) + " B, " + std::to_string(config.streams) +
                      (config.streams == 1 ? " stream, " : " streams, ") +

@@ -46,7 +46,7 @@ Result<void> check_config(const Training& training, const ScheduleConfig& config
 
 /// Returns the configuration in words. `offload` describes the layers of a placed job, see
 /// describe_offload(); empty for others.
-std::string describe(const ScheduleConfig& config, const std::string& offload);
+std::string describe_config(const ScheduleConfig& config, const std::string& offload);
 /// Returns how many of a model's `layers` a device of limited memory keeps.
 std::string describe_offload(const ScheduleConfig& config, const OffloadK& offload_k,
                              std::int64_t layers);

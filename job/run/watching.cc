@@ -34,9 +34,9 @@ Result<void> check_daemon_to_watch() {
                  "http://127.0.0.1:7077 (hocket serve)");
 }
 
-Watch watch_store(const std::string& program, const RunReport& report,
-                  const std::string& store_path,
-                  const std::function<void(const std::string&)>& warn) {
+JobWatch watch_store(const std::string& program, const RunReport& report,
+                     const std::string& store_path,
+                     const std::function<void(const std::string&)>& warn) {
   std::string id = new_job_id(program);
   auto link = open_store_link({.open = [store_path] { return open_for_requests(store_path); },
                                .job_id = id,
@@ -45,8 +45,8 @@ Watch watch_store(const std::string& program, const RunReport& report,
   return {std::move(id), std::move(link)};
 }
 
-Watch watch_daemon(WatchOptions options, const RunReport& report, const FetchedConfig& fetched,
-                   const std::function<void(const std::string&)>& warn) {
+JobWatch watch_daemon(WatchOptions options, const RunReport& report, const FetchedConfig& fetched,
+                      const std::function<void(const std::string&)>& warn) {
   std::string id = new_job_id(options.program);
   auto daemon = daemon_from_environment();
   if (!daemon) {

@@ -24,15 +24,15 @@ Result<void> check_daemon_to_watch();
 /// Returns this host's name, for display.
 std::string host_name();
 
-struct Watch {
+struct JobWatch {
   std::string job;  ///< the job's id, which begins with the program's name
   std::unique_ptr<DaemonLink> link;
 };
 
 /// Returns the link of a job without a daemon: requests for profiles from the store `store_path`.
-Watch watch_store(const std::string& program, const RunReport& report,
-                  const std::string& store_path,
-                  const std::function<void(const std::string&)>& warn);
+JobWatch watch_store(const std::string& program, const RunReport& report,
+                     const std::string& store_path,
+                     const std::function<void(const std::string&)>& warn);
 
 struct WatchOptions {
   std::string program = "job";
@@ -43,7 +43,7 @@ struct WatchOptions {
 
 /// Opens rank 0's link, which connects in the background. `report` describes the job and its
 /// configuration. Without a usable daemon or token it warns, and the link is null.
-Watch watch_daemon(WatchOptions options, const RunReport& report, const FetchedConfig& fetched,
-                   const std::function<void(const std::string&)>& warn);
+JobWatch watch_daemon(WatchOptions options, const RunReport& report, const FetchedConfig& fetched,
+                      const std::function<void(const std::string&)>& warn);
 
 }  // namespace hocket

@@ -37,8 +37,8 @@ StepDescription with_places(StepDescription measured, const StepDescription& sub
   return measured;
 }
 
-Result<StepDescription> describe(const Training& training,
-                                 const std::vector<ProfiledStep>& profiled) {
+Result<StepDescription> described_step(const Training& training,
+                                       const std::vector<ProfiledStep>& profiled) {
   auto measured = describe_step(profiled);
   if (!measured) return measured;
   const StepDescription submitted = described_step(training);
@@ -48,7 +48,7 @@ Result<StepDescription> describe(const Training& training,
   return step;
 }
 
-Result<void> run_measured(const Training& training, Phase phase,
+Result<void> run_measured(const Training& training, TrainingPhase phase,
                           std::vector<ProfiledStep>& profiled) {
   StepProfile profile;
   phase.config.comm_channels = 1;

@@ -15,12 +15,12 @@ namespace hocket {
 /// Runs `phase` and appends its steps to `profiled`, except the first, from which a scheduler that
 /// divides computations learns. One channel carries all parts, so that parts do not slow each
 /// other.
-Result<void> run_measured(const Training& training, Phase phase,
+Result<void> run_measured(const Training& training, TrainingPhase phase,
                           std::vector<ProfiledStep>& profiled);
 
 /// Returns the description of the job's step from measurements of it.
-Result<StepDescription> describe(const Training& training,
-                                 const std::vector<ProfiledStep>& profiled);
+Result<StepDescription> described_step(const Training& training,
+                                       const std::vector<ProfiledStep>& profiled);
 
 /// Returns whether the tasks of both steps have the same kinds, sizes and numbers of accesses.
 bool have_same_tasks(const StepDescription& a, const StepDescription& b);

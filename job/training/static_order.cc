@@ -64,7 +64,7 @@ Result<std::vector<std::uint32_t>> compute_order(const Training& training,
 /// Profiles the first `steps` steps while they are trained.
 Result<std::vector<ProfiledStep>> profile_warmup(const Training& training,
                                                  const ScheduleConfig& config, std::int64_t steps) {
-  Phase phase{unpartitioned(config), 0, steps, {}, false};
+  TrainingPhase phase{unpartitioned(config), 0, steps, {}, false};
   phase.config.order = CollectiveOrder::negotiated;
   std::vector<ProfiledStep> profiled;
   HOCKET_TRY(run_measured(training, phase, profiled));
@@ -78,7 +78,7 @@ Result<std::vector<std::uint32_t>> order_of(const Training& training, const Sche
                                             const std::vector<ProfiledStep>& profiled) {
   if (!step_path.empty()) return compute_order(training, config, read_step(step_path));
   if (measured.description) return compute_order(training, config, *measured.description);
-  return compute_order(training, config, describe(training, profiled));
+  return compute_order(training, config, described_step(training, profiled));
 }
 
 }  // namespace

@@ -75,8 +75,8 @@ Result<std::optional<HostShares>> run_kinds(const Training& training,
   for (std::int64_t i = 0; i < std::ssize(kinds); ++i) {
     const Kind& kind = kinds[static_cast<std::size_t>(i)];
     const std::int64_t end_step = steps * (i + 1) / std::ssize(kinds);
-    HOCKET_TRY(
-        run_measured(training, Phase{kind.config, step, end_step, {}, kind.serial}, kind.profiled));
+    HOCKET_TRY(run_measured(training, TrainingPhase{kind.config, step, end_step, {}, kind.serial},
+                            kind.profiled));
     step = end_step;
   }
   const auto after = read_host_use();
@@ -135,7 +135,7 @@ Result<StepDescription> profile_step(const Training& training, const ScheduleCon
   Kinds kinds(training, config);
   const auto host = run_kinds(training, kinds.to_run(), steps);
   HOCKET_TRY(host);
-  auto step = describe(training, kinds.alone);
+  auto step = described_step(training, kinds.alone);
   if (!step) return step;
   if (*host) step->quality = quality_of(kinds.alone, *host);
   if (kinds.has_groups) step = with_group_costs(std::move(*step), kinds.in_groups);
@@ -158,7 +158,7 @@ Result<StepDescription> profile_placed_step(const Training& training, const Sche
   HOCKET_TRY(host);
   const std::size_t of_fewest = profiled.size();
   std::ranges::move(with_most, std::back_inserter(profiled));
-  auto step = describe(training, profiled);
+  auto step = described_step(training, profiled);
   if (step && *host) step->quality = quality_of(std::span(profiled).first(of_fewest), *host);
   return step;
 }

@@ -58,7 +58,7 @@ class SerialSubmitter final : public Submitter {
 
 /// Reports the iteration time of the step before `step`, and what this rank counted in it; both
 /// steps have finished.
-void report_iteration(const Phase& phase, std::int64_t step, LiveJob& live) {
+void report_iteration(const TrainingPhase& phase, std::int64_t step, LiveJob& live) {
   if (step == phase.first_step) return;
   const auto activity = phase.live->activity ? phase.live->activity(step - 1) : std::nullopt;
   if (activity) {
@@ -72,7 +72,7 @@ void report_iteration(const Phase& phase, std::int64_t step, LiveJob& live) {
 }
 
 /// Captures a step if the phase's steps are to be launched; otherwise returns null.
-std::shared_ptr<Scheduler::Capture> capture_step(TrainedModel& model, const Phase& phase,
+std::shared_ptr<Scheduler::Capture> capture_step(TrainedModel& model, const TrainingPhase& phase,
                                                  bool runs_whole_steps, Scheduler& scheduler) {
   if (!runs_whole_steps || phase.config.step_issue != StepIssue::graph) return nullptr;
   if (phase.serial || phase.live || phase.options.observer) return nullptr;
@@ -81,7 +81,7 @@ std::shared_ptr<Scheduler::Capture> capture_step(TrainedModel& model, const Phas
   return scheduler.end_capture();
 }
 
-Result<void> run_steps(const Training& training, const Phase& phase, bool runs_whole_steps,
+Result<void> run_steps(const Training& training, const TrainingPhase& phase, bool runs_whole_steps,
                        Scheduler& scheduler, Submitter& submitter, LiveJob* live) {
   training.model.attach(submitter);
   const auto captured = capture_step(training.model, phase, runs_whole_steps, scheduler);
@@ -114,7 +114,7 @@ Result<void> run_steps(const Training& training, const Phase& phase, bool runs_w
 
 }  // namespace
 
-Result<void> run_phase(const Training& training, const Phase& phase) {
+Result<void> run_phase(const Training& training, const TrainingPhase& phase) {
   const std::unique_ptr<Executor> executor =
       training.make_executor ? training.make_executor()
                              : std::make_unique<HostExecutor>(training.collective, training.clock);
@@ -140,7 +140,7 @@ Result<void> run_phase(const Training& training, const Phase& phase) {
   return run_steps(training, phase, runs_whole_steps, scheduler, submitter, tuned);
 }
 
-std::optional<std::string> why_task_by_task(const Phase& phase, bool on_device, int ranks) {
+std::optional<std::string> why_task_by_task(const TrainingPhase& phase, bool on_device, int ranks) {
   const ScheduleConfig& config = phase.config;
   const bool is_negotiated =
       config.order == CollectiveOrder::negotiated ||
@@ -154,8 +154,8 @@ std::optional<std::string> why_task_by_task(const Phase& phase, bool on_device, 
   return std::nullopt;
 }
 
-Result<void> run_recorded_phase(const Training& training, Phase phase, const std::string& name,
-                                const std::string& path) {
+Result<void> run_recorded_phase(const Training& training, TrainingPhase phase,
+                                const std::string& name, const std::string& path) {
   const int rank = training.collective.rank();
   const std::string file = rank == 0 ? path : path + "." + std::to_string(rank);
   std::ofstream output(file, std::ios::binary);

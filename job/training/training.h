@@ -59,7 +59,7 @@ struct LivePhase {
   std::function<void(const LiveJob&)> done = [](const LiveJob&) {};
 };
 
-struct Phase {
+struct TrainingPhase {
   ScheduleConfig config;
   std::int64_t first_step = 0, end_step = 0;
   SchedulerOptions options = {};
@@ -72,16 +72,16 @@ struct Phase {
 
 /// Trains the steps of `phase`. With step_issue=graph, a device runs them as graphs, subject to
 /// Scheduler::launch() and why_task_by_task().
-Result<void> run_phase(const Training& training, const Phase& phase);
+Result<void> run_phase(const Training& training, const TrainingPhase& phase);
 
 /// Returns why `phase` runs task by task on `ranks` ranks although its configuration asks for
 /// graphs; empty when it does not ask for them or gets them.
-std::optional<std::string> why_task_by_task(const Phase& phase, bool on_device, int ranks);
+std::optional<std::string> why_task_by_task(const TrainingPhase& phase, bool on_device, int ranks);
 
 /// Does what run_phase() does, and writes the plan's decisions to the file `path` (on rank r > 0:
 /// `path`.r), a tape with the `name` of the program. Returns unavailable when the file cannot be
 /// written.
-Result<void> run_recorded_phase(const Training& training, Phase phase, const std::string& name,
-                                const std::string& path);
+Result<void> run_recorded_phase(const Training& training, TrainingPhase phase,
+                                const std::string& name, const std::string& path);
 
 }  // namespace hocket

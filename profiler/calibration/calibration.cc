@@ -41,8 +41,9 @@ std::vector<CollectiveMetrics> collectives_of(std::span<const RankTrace> traces,
 Transfers transfers_of(const std::vector<CollectiveMetrics>& collectives, std::int64_t rank) {
   Transfers transfers;
   for (const CollectiveMetrics& collective : collectives) {
-    const bool takes_part = std::ranges::any_of(
-        collective.arrivals, [&](const Arrival& arrival) { return arrival.rank == rank; });
+    const bool takes_part =
+        std::ranges::any_of(collective.arrivals,
+                            [&](const CollectiveArrival& arrival) { return arrival.rank == rank; });
     if (takes_part && collective.transfer_ns > 0)
       transfers[{collective.group, collective.sequence}] = collective.transfer_ns;
   }
@@ -178,7 +179,7 @@ class WholeSteps {
   const StepStructure& structure_;
   const RankTrace& trace_;
   const Transfers& transfers_;
-  const std::vector<double> shares_;  // of the records
+  const std::vector<double> shares_;  // share of each record
   std::vector<Interval> communication_;
   std::shared_ptr<const StepDescription> placed_from_;
   // By task of the structure: whether it is a copy, and the number of tasks before it that are not.

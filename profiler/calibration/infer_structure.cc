@@ -238,7 +238,7 @@ class CommonWorkFinder {
       for (const bool is_steady : {true, false}) {
         const LaneWork mine = part_of(step, lane, places, is_steady, matched);
         const LaneWork its = part_of(reference, lane, same->second, is_steady, matched_reference);
-        const auto partners = align(its.items, mine.items);
+        const auto partners = align_sequences(its.items, mine.items);
         for (std::size_t k = 0; k < partners.size(); ++k) {
           if (partners[k] == kNoPartner) continue;
           const auto partner = static_cast<std::size_t>(partners[k]);

@@ -105,8 +105,8 @@ Partners by_occurrence(Items reference, Items other) {
 
 }  // namespace
 
-std::vector<std::int64_t> align(std::span<const std::uint32_t> reference,
-                                std::span<const std::uint32_t> other) {
+std::vector<std::int64_t> align_sequences(std::span<const std::uint32_t> reference,
+                                          std::span<const std::uint32_t> other) {
   if (auto partners = EditPaths(reference, other).find()) return std::move(*partners);
   return by_occurrence(reference, other);
 }

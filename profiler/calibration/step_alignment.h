@@ -15,7 +15,7 @@ inline constexpr std::int64_t kNoPartner = -1;
 /// (Myers, Algorithmica 1986) unless the sequences differ in more than a thousand items; then items
 /// that occur equally often before them are candidates, and the longest subsequence of these in
 /// order is taken. Takes at most some thousand operations for each item.
-std::vector<std::int64_t> align(std::span<const std::uint32_t> reference,
-                                std::span<const std::uint32_t> other);
+std::vector<std::int64_t> align_sequences(std::span<const std::uint32_t> reference,
+                                          std::span<const std::uint32_t> other);
 
 }  // namespace hocket

@@ -47,9 +47,9 @@ struct ProfiledTask {
 struct ProfiledPart {
   std::int64_t bytes = 0;
   std::int64_t duration_ns = 0;                      ///< time on its channel
-  CollectiveKind kind = CollectiveKind::all_reduce;  ///< may be that of a record
+  CollectiveKind kind = CollectiveKind::all_reduce;  ///< as recorded: a push or a pull with servers
   CollectiveGroup group = CollectiveGroup::world;
-  double share = 1;  ///< of the link, on average; other parts had the rest
+  double share = 1;  ///< mean share of the link; other parts had the rest
 };
 
 /// A copy between the memories of a device and its host.

@@ -19,7 +19,7 @@
 namespace hocket {
 namespace {
 
-constexpr Range kDrifts{-kMostDrift, kMostDrift};
+constexpr ClockRange kDrifts{-kMostDrift, kMostDrift};
 
 /// Typical difference of two hosts' realtime clocks under NTP, and of two clocks of one host when
 /// they are read one after the other.
@@ -42,7 +42,7 @@ struct Frame {
   double y(std::int64_t offset) const {
     return static_cast<double>(saturated_difference(offset, offset_ns));
   }
-  ClockFit fit(const Line& line) const {
+  ClockFit fit(const FittedLine& line) const {
     ClockFit fit;
     fit.reference_ns = time_ns;
     fit.offset_ns = static_cast<double>(offset_ns) + line.at_0;
@@ -59,7 +59,7 @@ struct RoundPair {
 /// Returns the bounds on the offset from one round. A round ends on no rank before it has begun on
 /// every rank. So the offset is at most `high` when the rank begins and at least `low` when it
 /// ends.
-Range offsets_of(const RoundPair& pair, const Frame& frame) {
+ClockRange offsets_of(const RoundPair& pair, const Frame& frame) {
   return {frame.y(saturated_difference(pair.reference.begin_ns, pair.own.end_ns)),
           frame.y(saturated_difference(pair.reference.end_ns, pair.own.begin_ns))};
 }
@@ -87,18 +87,19 @@ OffsetBounds bounds_of(const std::vector<RoundPair>& rounds, const Frame& frame)
 }
 
 /// Returns the largest error in `span` of a line within the bounds, whose drift is in `drifts`.
-double largest_error(const Line& line, const OffsetBounds& bounds, Range drifts, Range span) {
+double largest_error(const FittedLine& line, const OffsetBounds& bounds, ClockRange drifts,
+                     ClockRange span) {
   double error_ns = 0;
   for (const double x : {span.low, 0.0, span.high}) {
-    const Range possible = bounds.offsets(drifts, x);
+    const ClockRange possible = bounds.offsets(drifts, x);
     error_ns = std::max({error_ns, possible.high - line.at(x), line.at(x) - possible.low});
   }
   return error_ns;
 }
 
 /// Returns the time of a trace's records in a frame.
-Range span_of(const RankTrace& trace, const Frame& frame) {
-  Range span;
+ClockRange span_of(const RankTrace& trace, const Frame& frame) {
+  ClockRange span;
   for (const TraceRecord& record : trace.records) {
     if (!is_plausible(record)) continue;
     span.low = std::min(span.low, frame.x(record.begin_ns));
@@ -109,11 +110,11 @@ Range span_of(const RankTrace& trace, const Frame& frame) {
 
 /// Fits the middle of the range that the bounds leave. The residual holds over all of the trace,
 /// `span`: far from the rounds an error of the drift outweighs one of the offset.
-ClockFit fit_bounds(const OffsetBounds& bounds, const Frame& frame, Range span) {
+ClockFit fit_bounds(const OffsetBounds& bounds, const Frame& frame, ClockRange span) {
   const auto drifts = bounds.drifts(kDrifts);
   const double drift = drifts ? drifts->middle() : bounds.best_drift(kDrifts);
-  const Range left = bounds.offsets(drift);
-  const Line line{left.middle(), drift};
+  const ClockRange left = bounds.offsets(drift);
+  const FittedLine line{left.middle(), drift};
   ClockFit fit = frame.fit(line);
   fit.method = "exchange";
   if (!drifts) {
@@ -125,15 +126,16 @@ ClockFit fit_bounds(const OffsetBounds& bounds, const Frame& frame, Range span) 
 }
 
 /// Returns `line`, moved as little as needed to lie within the bounds; nothing if no line does.
-std::optional<Line> kept_within(const OffsetBounds& bounds, const std::vector<Point>& points,
-                                const Line& line, double drift_error) {
-  const Range near{std::max(line.slope - drift_error, -kMostDrift),
-                   std::min(line.slope + drift_error, kMostDrift)};
+std::optional<FittedLine> kept_within(const OffsetBounds& bounds,
+                                      const std::vector<LinePoint>& points, const FittedLine& line,
+                                      double drift_error) {
+  const ClockRange near{std::max(line.slope - drift_error, -kMostDrift),
+                        std::min(line.slope + drift_error, kMostDrift)};
   auto drifts = bounds.drifts(near);
   if (!drifts) drifts = bounds.drifts(kDrifts);
   if (!drifts) return std::nullopt;
-  Line kept = with_slope(points, std::clamp(line.slope, drifts->low, drifts->high));
-  const Range offsets = bounds.offsets(*drifts, 0);
+  FittedLine kept = with_slope(points, std::clamp(line.slope, drifts->low, drifts->high));
+  const ClockRange offsets = bounds.offsets(*drifts, 0);
   kept.at_0 = std::clamp(kept.at_0, offsets.low, offsets.high);
   return kept;
 }
@@ -143,7 +145,7 @@ ClockFit fit_ends(const EndsFit& ends, const std::vector<RoundPair>& rounds,
                   const RankTrace& trace) {
   const Frame frame{ends.time_ns, ends.offset_ns};
   const OffsetBounds bounds = bounds_of(rounds, frame);
-  Line line = ends.line;
+  FittedLine line = ends.line;
   ClockFit fit;
   fit.method = "collectives";
   fit.residual_ns = ends.error_ns;
@@ -176,7 +178,7 @@ ClockFit fit_rounds(const std::vector<RoundPair>& rounds, const RankTrace& trace
 /// The line from a rank's clock to the realtime clock of its host.
 struct RealtimeLine {
   Frame frame;
-  Line line;
+  FittedLine line;
   double distance = 0;
   std::int64_t samples = 0;
 };
@@ -190,7 +192,7 @@ std::optional<RealtimeLine> realtime_line(const RankTrace& trace) {
   const ClockSample& middle = samples[samples.size() / 2];
   RealtimeLine result;
   result.frame = {middle.clock_ns, middle.realtime_ns - middle.clock_ns};
-  std::vector<Point> points;
+  std::vector<LinePoint> points;
   for (const ClockSample& sample : samples) {
     points.push_back(
         {result.frame.x(sample.clock_ns), result.frame.y(sample.realtime_ns - sample.clock_ns)});

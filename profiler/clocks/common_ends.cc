@@ -74,7 +74,7 @@ class CommonEnds {
     if (!ends_.empty()) {
       for (int round = 0; round < kMostFitRounds; ++round)
         if (improve(quick_line) < kConvergedNs) break;
-      improve([](const std::vector<Point>& points) { return robust_line(points, kMostDrift); });
+      improve([](const std::vector<LinePoint>& points) { return robust_line(points, kMostDrift); });
       judge();
     }
     fits_[reference_].line = {};
@@ -209,8 +209,8 @@ class CommonEnds {
     }
   }
 
-  std::vector<Point> points_of(std::size_t trace) const {
-    std::vector<Point> points;
+  std::vector<LinePoint> points_of(std::size_t trace) const {
+    std::vector<LinePoint> points;
     for (const std::size_t i : of_trace_[trace])
       points.push_back({ends_[i].x, common_[ends_[i].collective] - ends_[i].at});
     return points;
@@ -218,7 +218,7 @@ class CommonEnds {
 
   /// Returns a line through points sorted by x in linear time: each point of the first half is
   /// paired with one of the second (Theil's incomplete method).
-  static Line quick_line(const std::vector<Point>& points) {
+  static FittedLine quick_line(const std::vector<LinePoint>& points) {
     std::vector<double> slopes;
     const std::size_t half = points.size() - points.size() / 2;
     for (std::size_t i = 0; i + half < points.size(); ++i) {
@@ -230,11 +230,11 @@ class CommonEnds {
   }
 
   /// Returns the sum of squared distances of x from its mean.
-  static double leverage(const std::vector<Point>& points) {
+  static double leverage(const std::vector<LinePoint>& points) {
     double sum = 0, squares = 0;
-    for (const Point& point : points) sum += point.x;
+    for (const LinePoint& point : points) sum += point.x;
     const double middle = sum / static_cast<double>(points.size());
-    for (const Point& point : points) squares += (point.x - middle) * (point.x - middle);
+    for (const LinePoint& point : points) squares += (point.x - middle) * (point.x - middle);
     return squares;
   }
 
@@ -242,11 +242,11 @@ class CommonEnds {
   /// largest change of an offset.
   template <class FitLine>
   double improve(const FitLine& fit_line) {
-    std::vector<Line> lines(fits_.size());
+    std::vector<FittedLine> lines(fits_.size());
     for (std::size_t trace = 0; trace < fits_.size(); ++trace) {
       if (fits_[trace].samples == 0) continue;
       auto points = points_of(trace);
-      Line line = fit_line(points);
+      FittedLine line = fit_line(points);
       // A drift that the ends hardly tell is drawn towards none.
       const double scatter = kNormalDistance * median_distance(points, line);
       const double ratio = scatter / kLikelyDrift;
@@ -255,12 +255,12 @@ class CommonEnds {
       lines[trace] = line;
     }
     // The reference's own clock has no offset: its line moves all others instead.
-    const Line own = lines[reference_];
+    const FittedLine own = lines[reference_];
     double change = 0;
     for (std::size_t trace = 0; trace < fits_.size(); ++trace) {
       if (fits_[trace].samples == 0) continue;
-      const Line line{lines[trace].at_0 - own.at_0 - own.slope * shift(trace),
-                      std::clamp(lines[trace].slope - own.slope, -kMostDrift, kMostDrift)};
+      const FittedLine line{lines[trace].at_0 - own.at_0 - own.slope * shift(trace),
+                            std::clamp(lines[trace].slope - own.slope, -kMostDrift, kMostDrift)};
       change = std::max(change, std::abs(line.at_0 - fits_[trace].line.at_0));
       fits_[trace].line = line;
     }
@@ -358,7 +358,7 @@ class CommonEnds {
 
   /// The uncertainty of a rank's own line by its ends.
   struct Uncertainty {
-    double variance = 0;  // of one end
+    double variance = 0;  // variance of one end
     double of_middle = 0, of_slope = 0;
     double freedom = 0, distance = 0;
   };
@@ -470,9 +470,9 @@ class CommonEnds {
   std::vector<End> ends_;                           ///< by collective
   std::vector<std::size_t> first_;                  ///< first end of each collective, and the end
   std::vector<std::vector<std::size_t>> of_trace_;  ///< indices of ends
-  std::vector<double> positions_, common_;          ///< of ends and of collectives
+  std::vector<double> positions_, common_;          ///< of each end; median of each collective
   std::vector<double> sorted_;                      ///< positions, sorted within collectives
-  std::vector<Extremes> extremes_;                  ///< of collectives
+  std::vector<Extremes> extremes_;                  ///< extremes of each collective
   std::int64_t origin_ns_ = 0;
 };
 

@@ -28,8 +28,8 @@ inline constexpr double kMostDrift = 500e-6;
 struct EndsFit {
   std::int64_t samples = 0;  ///< number of ends; 0: no relation to the reference is known
   std::int64_t time_ns = 0, offset_ns = 0;
-  Line line;
-  std::vector<Point> points;  ///< offsets that single ends imply, minus offset_ns
+  FittedLine line;
+  std::vector<LinePoint> points;  ///< offsets that single ends imply, minus offset_ns
   /// Standard deviation of the slope, for a search beside it.
   double slope_error = 0;
   /// Bound on the error of the offset anywhere in the rank's trace that holds in 99 of 100 cases: a

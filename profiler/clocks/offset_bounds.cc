@@ -11,7 +11,7 @@ constexpr double kToleranceNs = 1;
 
 /// Returns the point in `range` at which the concave `f` is largest.
 template <class F>
-double argmax(Range range, F f) {
+double argmax(ClockRange range, F f) {
   for (int i = 0; i < kDivisions; ++i) {
     const double third = range.width() / 3;
     const double a = range.low + third, b = range.high - third;
@@ -37,7 +37,7 @@ double last_where(double in, double out, Holds holds) {
 
 }  // namespace
 
-void OffsetBounds::add(Range x, Range offsets) {
+void OffsetBounds::add(ClockRange x, ClockRange offsets) {
   bounds_.push_back({x, offsets});
 }
 
@@ -47,8 +47,9 @@ double OffsetBounds::least_width() const {
   return least;
 }
 
-Range OffsetBounds::offsets(double drift, double x) const {
-  Range left{-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+ClockRange OffsetBounds::offsets(double drift, double x) const {
+  ClockRange left{-std::numeric_limits<double>::infinity(),
+                  std::numeric_limits<double>::infinity()};
   for (const Bound& bound : bounds_) {
     left.low = std::max(left.low, bound.offsets.low - drift * (bound.x.high - x));
     left.high = std::min(left.high, bound.offsets.high - drift * (bound.x.low - x));
@@ -56,19 +57,19 @@ Range OffsetBounds::offsets(double drift, double x) const {
   return left;
 }
 
-double OffsetBounds::best_drift(Range limits) const {
+double OffsetBounds::best_drift(ClockRange limits) const {
   return argmax(limits, [&](double drift) { return width(drift); });
 }
 
-std::optional<Range> OffsetBounds::drifts(Range limits) const {
+std::optional<ClockRange> OffsetBounds::drifts(ClockRange limits) const {
   const auto leaves_some = [&](double drift) { return width(drift) >= -kToleranceNs; };
   const double best = best_drift(limits);
   if (!leaves_some(best)) return std::nullopt;
-  return Range{last_where(best, limits.low, leaves_some),
-               last_where(best, limits.high, leaves_some)};
+  return ClockRange{last_where(best, limits.low, leaves_some),
+                    last_where(best, limits.high, leaves_some)};
 }
 
-Range OffsetBounds::offsets(Range drifts, double x) const {
+ClockRange OffsetBounds::offsets(ClockRange drifts, double x) const {
   const auto high = [&](double drift) { return offsets(drift, x).high; };
   const auto low = [&](double drift) { return offsets(drift, x).low; };
   const double most = high(argmax(drifts, high));

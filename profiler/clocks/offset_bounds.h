@@ -12,7 +12,7 @@
 
 namespace hocket {
 
-struct Range {
+struct ClockRange {
   double low = 0, high = 0;
 
   double middle() const { return low + (high - low) / 2; }
@@ -22,10 +22,10 @@ struct Range {
 class OffsetBounds {
  public:
   /// Requires the offset at time `x` to be within `offsets`.
-  void add(double x, Range offsets) { add(Range{x, x}, offsets); }
+  void add(double x, ClockRange offsets) { add(ClockRange{x, x}, offsets); }
   /// Requires the offset to be at most `offsets.high` at time `x.low` and at least `offsets.low` at
   /// `x.high`.
-  void add(Range x, Range offsets);
+  void add(ClockRange x, ClockRange offsets);
 
   bool empty() const { return bounds_.empty(); }
   /// Returns the width of the narrowest bound. Requires a bound, as do all functions below.
@@ -33,21 +33,21 @@ class OffsetBounds {
 
   /// Returns the offsets at `x` that the bounds allow a line of this drift; of negative width if
   /// none.
-  Range offsets(double drift, double x = 0) const;
+  ClockRange offsets(double drift, double x = 0) const;
 
   /// Returns the drift in `limits` that leaves the widest range of offsets.
-  double best_drift(Range limits) const;
+  double best_drift(ClockRange limits) const;
 
   /// Returns the drifts in `limits` for which a line lies within all bounds, to a nanosecond.
-  std::optional<Range> drifts(Range limits) const;
+  std::optional<ClockRange> drifts(ClockRange limits) const;
 
   /// Returns the offsets at `x` of all lines with a drift in `drifts`. Requires that each of these
   /// drifts allows an offset.
-  Range offsets(Range drifts, double x) const;
+  ClockRange offsets(ClockRange drifts, double x) const;
 
  private:
   struct Bound {
-    Range x, offsets;
+    ClockRange x, offsets;
   };
 
   double width(double drift) const { return offsets(drift).width(); }

@@ -14,9 +14,9 @@ namespace {
 constexpr std::size_t kMostGroups = 256;
 
 /// Replaces groups of neighbours, of equal size, by their medians; `points` are sorted by x.
-std::vector<Point> thinned(std::vector<Point> points) {
+std::vector<LinePoint> thinned(std::vector<LinePoint> points) {
   if (points.size() <= kMostGroups) return points;
-  std::vector<Point> groups;
+  std::vector<LinePoint> groups;
   for (std::size_t i = 0; i < kMostGroups; ++i) {
     std::vector<double> x, y;
     for (auto j = points.size() * i / kMostGroups; j < points.size() * (i + 1) / kMostGroups; ++j) {
@@ -30,24 +30,24 @@ std::vector<Point> thinned(std::vector<Point> points) {
 
 }  // namespace
 
-Line with_slope(const std::vector<Point>& points, double slope) {
+FittedLine with_slope(const std::vector<LinePoint>& points, double slope) {
   std::vector<double> rests;
-  for (const Point& point : points) rests.push_back(point.y - slope * point.x);
+  for (const LinePoint& point : points) rests.push_back(point.y - slope * point.x);
   return {median(std::move(rests)), slope};
 }
 
-double median_distance(const std::vector<Point>& points, const Line& line) {
+double median_distance(const std::vector<LinePoint>& points, const FittedLine& line) {
   std::vector<double> distances;
-  for (const Point& point : points) distances.push_back(std::abs(point.y - line.at(point.x)));
+  for (const LinePoint& point : points) distances.push_back(std::abs(point.y - line.at(point.x)));
   return median(std::move(distances));
 }
 
-Line robust_line(std::vector<Point> points, double most_slope) {
+FittedLine robust_line(std::vector<LinePoint> points, double most_slope) {
   HOCKET_CHECK(!points.empty(), "a line through something");
-  std::sort(points.begin(), points.end(), [](const Point& a, const Point& b) {
+  std::sort(points.begin(), points.end(), [](const LinePoint& a, const LinePoint& b) {
     return std::pair(a.x, a.y) < std::pair(b.x, b.y);
   });
-  const std::vector<Point> few = thinned(points);
+  const std::vector<LinePoint> few = thinned(points);
   std::vector<double> slopes;
   for (std::size_t i = 0; i < few.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {

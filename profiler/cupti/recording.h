@@ -84,7 +84,7 @@ class CuptiSession::Recording {
   // Guarded by control_:
   bool is_attached_ = false;
   bool may_be_more_ = false;  // CUPTI may have full buffers although it does not record
-  int idle_periods_ = 0;      // since the pause
+  int idle_periods_ = 0;      // number of idle periods since the pause
 
   std::mutex data_;
   // Guarded by data_; replaced with control_ held, too:

@@ -42,7 +42,7 @@ struct CuptiTrace {
   RankTrace trace;
   QuarantineCounts quarantined;                 ///< total also in the trace
   std::int64_t left_out = 0;                    ///< records outside all windows
-  std::int64_t device_records = 0, marked = 0;  ///< kept records, and those with a step
+  std::int64_t device_records = 0, marked = 0;  ///< kept records, and the part of them with a step
 };
 
 class CuptiTimeline {
@@ -60,7 +60,7 @@ class CuptiTimeline {
   friend class TimelineAssembly;
 
   struct Kept {
-    CuptiActivity activity;  // its name is null
+    CuptiActivity activity;  // its name pointer is null; see `name`
     std::uint32_t name = 0;
   };
 

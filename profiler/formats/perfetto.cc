@@ -23,7 +23,7 @@
 #include "profiler/formats/collective_flows.h"
 #include "profiler/formats/file_clock.h"
 #include "profiler/formats/lane_tracks.h"
-#include "profiler/metrics/exposed_slices.h"
+#include "profiler/metrics/exposed_time.h"
 
 namespace hocket {
 namespace {

@@ -69,7 +69,8 @@ double clock_error(const MemberGroup& group, std::span<const ClockFit> fits) {
 /// does whose ranks all need one another's data; 0 if it does not.
 double impossible_ns(const CollectiveMetrics& collective) {
   if (collective.kind == CollectiveKind::broadcast) return 0;
-  const auto first_end = std::ranges::min_element(collective.arrivals, {}, &Arrival::end_ns);
+  const auto first_end =
+      std::ranges::min_element(collective.arrivals, {}, &CollectiveArrival::end_ns);
   return std::max(-first_end->end_ns - kReadingNs, 0.0);
 }
 
@@ -100,7 +101,7 @@ CollectiveMetrics measure_part(const PairedCollective& collective, const MemberG
         {traces[group.traces[i]].rank, begins[i] - *earliest, wait_ns, ends[i] - *latest});
     metrics.wait_ns += wait_ns / static_cast<double>(begins.size());
   }
-  std::ranges::sort(metrics.arrivals, {}, &Arrival::rank);
+  std::ranges::sort(metrics.arrivals, {}, &CollectiveArrival::rank);
   metrics.wait_ns = std::min(metrics.wait_ns, metrics.arrival_skew_ns);
   metrics.clock_error_ns = clock_error(group, fits);
   metrics.transfer_ns = std::max(median(std::move(ends)) - *latest, 0.0);

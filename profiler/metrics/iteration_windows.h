@@ -1,6 +1,6 @@
 #pragma once
 
-// Computes the windows of iterations and their breakdown, both for a running job
+// Finds the windows of iterations in the starts of steps, both for a running job
 // (profiler/metrics/iterations.h) and for stored traces (profiler/metrics/metrics.h). Pure.
 
 #include <cstdint>
@@ -9,7 +9,6 @@
 
 #include "core/base/intervals.h"
 #include "core/trace/rank_trace.h"
-#include "profiler/metrics/metrics.h"
 
 namespace hocket {
 
@@ -27,16 +26,5 @@ std::vector<StepWindow> windows_of(std::span<const StepStart> starts, std::int64
 
 /// Returns the union of `windows`.
 std::vector<Interval> time_of(std::span<const StepWindow> windows);
-
-/// Busy time by kind, as unions.
-struct Activity {
-  std::vector<Interval> compute, communication, copy;
-};
-
-Activity activity_of(std::span<const TraceRecord> records);
-
-/// Breaks down each window, in O((records + windows) · log records).
-std::vector<IterationMetrics> measure_windows(std::span<const StepWindow> windows,
-                                              const Activity& activity);
 
 }  // namespace hocket

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/trace/task_marker.h"
+#include "profiler/metrics/exposed_time.h"
 #include "profiler/metrics/iteration_windows.h"
 
 namespace hocket {
@@ -16,8 +17,8 @@ void note_start(const TraceEvent& event, std::map<std::int64_t, std::int64_t>& s
   if (!added) it->second = std::min(it->second, event.begin_ns);
 }
 
-Activity activity_of(const std::vector<TraceEvent>& events) {
-  Activity activity;
+BusyIntervals busy_intervals_of(const std::vector<TraceEvent>& events) {
+  BusyIntervals activity;
   for (const TraceEvent& event : events) {
     const Interval interval{event.begin_ns, event.end_ns};
     if (event.kind == TraceKind::compute) activity.compute.push_back(interval);
@@ -61,7 +62,7 @@ std::vector<Iteration> measure_iterations(const std::vector<TraceEvent>& events,
     if (warmup-- <= 0) starts.push_back({step, begin_ns});
   }
   std::vector<Iteration> iterations;
-  for (const auto& i : measure_windows(windows_of(starts, kNoStep), activity_of(events))) {
+  for (const auto& i : measure_windows(windows_of(starts, kNoStep), busy_intervals_of(events))) {
     if (whole.contains(i.step) || whole.contains(i.step - 1)) {
       iterations.push_back({.wall_ns = i.wall_ns, .is_whole = true});
     } else {

@@ -6,6 +6,7 @@
 #include "core/base/check.h"
 #include "core/base/statistics.h"
 #include "profiler/metrics/collective_metrics.h"
+#include "profiler/metrics/exposed_time.h"
 #include "profiler/metrics/iteration_windows.h"
 #include "profiler/metrics/stream_metrics.h"
 
@@ -67,7 +68,7 @@ RankMetrics measure_rank(const RankTrace& trace, std::int64_t first_step) {
   const std::vector<StepWindow> windows = windows_of(trace.step_starts, first_step);
   RankMetrics metrics;
   metrics.rank = trace.rank;
-  metrics.iterations = measure_windows(windows, activity_of(trace.records));
+  metrics.iterations = measure_windows(windows, busy_intervals_of(trace.records));
   StreamFigures figures = measure_streams(trace.records, time_of(windows));
   metrics.streams = std::move(figures.streams);
   metrics.launch = figures.launch;

@@ -17,22 +17,9 @@
 #include "core/step/collective_kind.h"
 #include "core/trace/rank_trace.h"
 #include "profiler/clocks/clock_fit.h"
+#include "profiler/metrics/exposed_time.h"
 
 namespace hocket {
-
-/// One iteration of one rank.
-struct IterationMetrics {
-  std::int64_t step = 0, begin_ns = 0;
-  std::int64_t wall_ns = 0;           ///< |W|
-  std::int64_t compute_ns = 0;        ///< |C|
-  std::int64_t communication_ns = 0;  ///< |M|
-  std::int64_t copy_ns = 0;           ///< |P|
-  /// Partition of W: C, M∖C, P∖(C∪M) and the rest, which sum to |W|.
-  std::int64_t exposed_ns = 0, other_ns = 0, idle_ns = 0;
-
-  std::int64_t overlap_ns() const { return communication_ns - exposed_ns; }
-  bool operator==(const IterationMetrics&) const = default;
-};
 
 /// Idle times of a stream by their cause. Gaps before work without a submission time are unknown.
 struct GapTimes {
@@ -85,14 +72,14 @@ struct RankMetrics {
 /// Measures the iterations of `trace`, without those whose step is below `first_step`.
 RankMetrics measure_rank(const RankTrace& trace, std::int64_t first_step = 0);
 
-/// When a rank took part in a collective, on rank 0's clock.
-struct Arrival {
+/// A rank's times in a collective, on rank 0's clock.
+struct CollectiveArrival {
   std::int64_t rank = 0;
   double late_ns = 0;  ///< begin after the first rank's begin
   double wait_ns = 0;  ///< from its begin to the last rank's begin
   double end_ns = 0;   ///< end after the last rank's begin; negative where clocks are not exact
 
-  bool operator==(const Arrival&) const = default;
+  bool operator==(const CollectiveArrival&) const = default;
 };
 
 /// One part of a collective over all ranks of its group. Times are on rank 0's clock; step, bytes,
@@ -101,8 +88,8 @@ struct CollectiveMetrics {
   std::int64_t sequence = 0, step = kNoStep, bytes = 0;
   CollectiveKind kind = CollectiveKind::all_reduce;
   std::string name;
-  std::string group;              ///< name of its group; empty: all ranks
-  std::vector<Arrival> arrivals;  ///< by rank
+  std::string group;                        ///< name of its group; empty: all ranks
+  std::vector<CollectiveArrival> arrivals;  ///< by rank
   /// Bound on the error of a difference between two of its ranks, from their clocks: the sum of the
   /// two largest residuals. A smaller difference is none.
   double clock_error_ns = 0;

@@ -11,6 +11,7 @@
 #include "core/base/intervals.h"
 #include "core/base/statistics.h"
 #include "core/trace/paired_collectives.h"
+#include "profiler/metrics/exposed_time.h"
 #include "profiler/metrics/iteration_windows.h"
 
 namespace hocket {
@@ -79,7 +80,7 @@ std::int64_t last_transfer(const std::vector<Interval>& by_end, const Coverage& 
 /// without a break until it was exposed: so much of it would then have been over by the end of the
 /// computation, except the communication that came last.
 std::vector<Interval> blocked_by(const std::vector<Interval>& waits, const RankTrace& trace,
-                                 const Activity& activity) {
+                                 const BusyIntervals& activity) {
   auto blocked = difference(waits, activity.compute);
   const Coverage waited(waits), exposed_waits(blocked);
   std::vector<Interval> by_end;
@@ -114,7 +115,7 @@ std::vector<Interval> blocked_by(const std::vector<Interval>& waits, const RankT
 class StepDivision {
  public:
   StepDivision(const RankTrace& trace, const std::vector<Interval>& waits)
-      : activity_(activity_of(trace.records)),
+      : activity_(busy_intervals_of(trace.records)),
         used_(joined(activity_.compute, blocked_by(union_of(waits), trace, activity_))),
         busy_(joined(used_, activity_.copy)),
         transfers_(transfers(trace)),
@@ -170,7 +171,7 @@ class StepDivision {
     return intersection_of(union_of(std::move(waits)), activity_.communication);
   }
 
-  const Activity activity_;
+  const BusyIntervals activity_;
   /// Unions: of computation and being blocked; with copies, too; waits for transfers; and all but
   /// copies.
   const std::vector<Interval> used_, busy_, transfers_, working_;
@@ -281,7 +282,7 @@ class Gathering {
     std::map<std::int64_t, std::vector<RankStep>> steps;
     for (std::size_t i = 0; i < traces_.size(); ++i) {
       const StepDivision division(traces_[i], waits_[i]);
-      std::optional<std::pair<std::int64_t, double>> data;  // of which step
+      std::optional<std::pair<std::int64_t, double>> data;  // step, and how long it waits for data
       for (const StepWindow& window : windows_[i]) {
         RankStep step = division.divide(window.interval);
         const auto next_data = std::pair(window.step + 1, step.data_ns);

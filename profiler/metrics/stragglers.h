@@ -42,7 +42,7 @@ struct JobStep {
   bool operator==(const JobStep&) const = default;
 };
 
-/// When the members of a collective's group came to it.
+/// Times at which the members of a collective's group came to it.
 struct ComparedArrivals {
   std::size_t place = 0;  ///< index into StragglerInput::places
   std::int64_t step = 0;
@@ -86,11 +86,11 @@ enum class StragglerPattern {
 
 enum class StragglerCause {
   unknown,      ///< no part of the step explains most of it
-  computation,  ///< its computation takes longer
-  host,         ///< its work is submitted late
-  data,         ///< its steps begin late: it waits for input
-  link,         ///< its transfers take longer
-  copies        ///< its copies take longer
+  computation,  ///< the rank's computation takes longer
+  host,         ///< the rank's work is submitted late
+  data,         ///< the rank's steps begin late: it waits for input
+  link,         ///< the rank's transfers take longer
+  copies        ///< the rank's copies take longer
 };
 
 enum class StragglerVerdict {
@@ -121,8 +121,8 @@ struct StragglerRank {
   /// Probability of what is seen, or more, if no rank were to blame, corrected for the number of
   /// tests; 1 without a verdict.
   double chance = 1;
-  double change_ns = 0;     ///< of growing and shrinking lateness: over all steps
-  std::int64_t period = 0;  ///< of periodic lateness: steps from one to the next
+  double change_ns = 0;     ///< growing or shrinking lateness: change over all steps
+  std::int64_t period = 0;  ///< periodic lateness: steps from one late step to the next
   StragglerParts excess = {};
 
   bool operator==(const StragglerRank&) const = default;
@@ -133,7 +133,7 @@ struct StragglerPlace {
   CollectivePlace place = {};
   std::int64_t count = 0;
   std::int64_t last_rank = 0;  ///< the rank that came last most often
-  double last_share = 0;       ///< share of the collectives in which it did
+  double last_share = 0;       ///< share of the collectives in which it came last
   /// The lateness of the last rank after the first one, and after the one before it.
   double skew_median_ns = 0, skew_p95_ns = 0;
   double alone_median_ns = 0, alone_p95_ns = 0;

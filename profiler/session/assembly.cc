@@ -352,7 +352,7 @@ class Assembly {
 
 }  // namespace
 
-ProfileResult assemble(const SpanLog& log, const ProfileSessionOptions& options) {
+ProfileResult assemble_profile(const SpanLog& log, const ProfileSessionOptions& options) {
   return Assembly(log, options).run();
 }
 

@@ -92,7 +92,7 @@ struct ProfileResult {
   RankTrace trace;
   StepStructure structure;
   std::optional<ProfileOverhead> overhead;  ///< present with interleave
-  std::vector<NumberedTask> tasks;          ///< those that ran, as far as known
+  std::vector<NumberedTask> tasks;          ///< tasks that ran, as far as they are known
   std::optional<HostShares> host;           ///< from start() to the span's end, where known
   std::vector<std::string> notes = {};      ///< remarks for people
 };

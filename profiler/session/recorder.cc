@@ -110,7 +110,7 @@ std::optional<ProfileResult> ProfileSession::Recorder::take() {
   log->placed_from = placed_from_;
   // The next span must not begin before the device's recorder has delivered this one's.
   if (!options_.device) control.unlock();
-  ProfileResult result = assemble(*log, options_);
+  ProfileResult result = assemble_profile(*log, options_);
   if (options_.device) options_.device->add_to(result);
   return result;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 // The raw records of a profile session's span, and the function that assembles a profile from them.
-// At most one thread at a time writes each part; assemble() is pure.
+// At most one thread at a time writes each part; assemble_profile() is pure.
 
 #include <array>
 #include <atomic>
@@ -99,6 +99,6 @@ struct SpanLog {
 };
 
 /// Assembles the profile of `log`.
-ProfileResult assemble(const SpanLog& log, const ProfileSessionOptions& options);
+ProfileResult assemble_profile(const SpanLog& log, const ProfileSessionOptions& options);
 
 }  // namespace hocket

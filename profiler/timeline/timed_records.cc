@@ -31,8 +31,8 @@ TimedLanes timed_lanes(const TimelineAxis& axis, const RankTrace& trace, std::si
   return lanes;
 }
 
-Activity activity_of(const TimedLanes& lanes) {
-  Activity activity;
+BusyIntervals busy_intervals_of(const TimedLanes& lanes) {
+  BusyIntervals activity;
   for (const auto& [key, records] : lanes) {
     std::vector<Interval>* const of_kind = key.first == TraceKind::compute ? &activity.compute
                                            : key.first == TraceKind::communication

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/trace/rank_trace.h"
-#include "profiler/metrics/iteration_windows.h"
+#include "profiler/metrics/exposed_time.h"
 #include "profiler/timeline/axis.h"
 
 namespace hocket {
@@ -30,8 +30,8 @@ using TimedLanes = std::map<std::pair<TraceKind, std::int32_t>, std::vector<Time
 /// Returns the usable records of trace `index`, which `axis` knows.
 TimedLanes timed_lanes(const TimelineAxis& axis, const RankTrace& trace, std::size_t index);
 
-/// Returns the same as activity_of(), on the axis.
-Activity activity_of(const TimedLanes& lanes);
+/// Returns the same as busy_intervals_of(), on the axis.
+BusyIntervals busy_intervals_of(const TimedLanes& lanes);
 
 /// Rows of one lane's records.
 struct RowPlan {

@@ -9,6 +9,7 @@
 #include "core/trace/paired_collectives.h"
 #include "core/trace/trace_builder.h"
 #include "profiler/formats/lane_tracks.h"
+#include "profiler/metrics/exposed_time.h"
 #include "profiler/metrics/iteration_windows.h"
 #include "profiler/timeline/axis.h"
 #include "profiler/timeline/timed_records.h"
@@ -82,7 +83,7 @@ class TimelineAssembly {
     name_numbers_.assign(trace.names.size(), kSeveralNames);
     if (has_iterations) add_iterations(index);
     const TimedLanes lanes = timed_lanes(axis_, trace, index);
-    const Activity activity = activity_of(lanes);
+    const BusyIntervals activity = busy_intervals_of(lanes);
     const auto exposed = difference_of(activity.communication, activity.compute);
     const std::uint32_t exposed_lane = next_lane();
     if (!exposed.empty()) add_exposed(trace.rank, exposed);

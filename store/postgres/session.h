@@ -19,7 +19,7 @@
 
 namespace hocket::postgres {
 
-/// Where to connect, and how.
+/// Address and options of a connection.
 struct Target {
   Libpq libpq;
   std::string uri;

@@ -115,9 +115,9 @@ class SqlStore final : public Store {
   /// Returns not_found if there is none.
   Result<StudyRow> study_by_id(std::int64_t id);
   enum class StudyLock {
-    change,     ///< nobody else changes it or its trials
-    removal,    ///< nor adds a row that refers to it
-    reference,  ///< nobody removes it
+    change,     ///< nobody else changes the study or its trials
+    removal,    ///< as change, and nobody adds a row that refers to it
+    reference,  ///< nobody removes the study
   };
   /// The same, and locks it until the transaction ends.
   Result<StudyRow> locked_study(std::int64_t id, StudyLock lock = StudyLock::change);

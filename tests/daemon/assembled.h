@@ -34,8 +34,8 @@ struct AssembledInputs {
 class Assembled : public AssembledInputs, public DaemonState {
  public:
   /// `tuning_store`: another view of the store, for live tuning alone.
-  Assembled(Store& own_store, SetClock& own_clock, Tokens own_tokens = {},
-            Store* tuning_store = nullptr, StateLimits limits = {},
+  Assembled(Store& own_store, SetClock& own_clock, AccessTokens own_tokens = {},
+            Store* tuning_store = nullptr, MemoryLimits limits = {},
             SearchRunner* searches = nullptr, ServedTracesOptions served_traces = {})
       : AssembledInputs{own_store, own_clock},
         DaemonState(
@@ -53,18 +53,20 @@ class Assembled : public AssembledInputs, public DaemonState {
   Assembled(const Assembled&) = delete;
   Assembled& operator=(const Assembled&) = delete;
 
-  Reply reply(Request request, bool is_last = false) { return api.handle(request, is_last); }
+  ServiceReply reply(ServiceRequest request, bool is_last = false) {
+    return api.handle(request, is_last);
+  }
 
-  Response call(std::string method, std::string target, const std::string& body = "",
-                const std::string& authorization = "") {
-    Request request{.method = std::move(method), .target = std::move(target)};
+  ServiceResponse call(std::string method, std::string target, const std::string& body = "",
+                       const std::string& authorization = "") {
+    ServiceRequest request{.method = std::move(method), .target = std::move(target)};
     request.authorization = authorization;
     request.body = body;
     auto answer = reply(std::move(request), true);
     settle();
-    if (auto* response = std::get_if<Response>(&answer)) return *response;
+    if (auto* response = std::get_if<ServiceResponse>(&answer)) return *response;
     ADD_FAILURE() << "no response but a stream or a wait";
-    Response none;
+    ServiceResponse none;
     none.body = std::make_shared<const std::string>("{}");
     return none;
   }

@@ -19,8 +19,8 @@
 
 namespace hocket {
 
-inline Response text_response(std::string body, int status = 200) {
-  Response response;
+inline ServiceResponse text_response(std::string body, int status = 200) {
+  ServiceResponse response;
   response.status = status;
   response.content_type = "text/plain";
   response.body = std::make_shared<const std::string>(std::move(body));
@@ -29,21 +29,25 @@ inline Response text_response(std::string body, int status = 200) {
 
 class FunctionService final : public Service {
  public:
-  std::function<std::optional<Response>(const Request&)> at_once = [](const Request&) {
-    return std::nullopt;
-  };
+  std::function<std::optional<ServiceResponse>(const ServiceRequest&)> at_once =
+      [](const ServiceRequest&) { return std::nullopt; };
   /// Echoes the request.
-  std::function<Reply(const Request&, bool is_last)> later = [](const Request& request, bool) {
-    return text_response(request.method + " " + request.target + " " + request.body);
-  };
+  std::function<ServiceReply(const ServiceRequest&, bool is_last)> later =
+      [](const ServiceRequest& request, bool) {
+        return text_response(request.method + " " + request.target + " " + request.body);
+      };
 
-  std::function<bool(const Request&)> is_long = [](const Request&) { return false; };
+  std::function<bool(const ServiceRequest&)> is_long = [](const ServiceRequest&) { return false; };
 
-  std::optional<Reply> answer_at_once(const Request& request) override { return at_once(request); }
-  Labour labour_of(const Request& request) const override {
-    return is_long(request) ? Labour::search : Labour::brief;
+  std::optional<ServiceReply> answer_at_once(const ServiceRequest& request) override {
+    return at_once(request);
   }
-  Reply handle(const Request& request, bool is_last) override { return later(request, is_last); }
+  RequestLabour labour_of(const ServiceRequest& request) const override {
+    return is_long(request) ? RequestLabour::search : RequestLabour::brief;
+  }
+  ServiceReply handle(const ServiceRequest& request, bool is_last) override {
+    return later(request, is_last);
+  }
   std::function<void()> at_close = [] {};
   void stream_closed(const std::string& subscriber) override {
     at_close();

@@ -105,7 +105,7 @@ class SimulatedJob {
     return static_cast<std::int64_t>(time_of_(config) * noise);
   }
 
-  void take(const Event& event) {
+  void take(const FeedEvent& event) {
     const auto message =
         must(daemon_message_from_json(event.type, nlohmann::json::parse(event.data)));
     if (const auto* version = std::get_if<ConfigMessage>(&message)) {

@@ -12,7 +12,7 @@
 #include <set>
 #include <sstream>
 
-#include "daemon/live/state_limits.h"
+#include "daemon/live/memory_limits.h"
 #include "tests/daemon/assembled.h"
 #include "tests/daemon/raw_client.h"
 #include "tests/daemon/running_daemon.h"
@@ -225,7 +225,7 @@ TEST(Watched, TheAlertOfWaitingOutcomesIsBelowTheLimit) {
   const auto waiting = std::ranges::find_if(
       alerts, [](const Alert& alert) { return alert.at("alert") == "HocketOutcomesWaiting"; });
   ASSERT_NE(waiting, alerts.end());
-  const auto limit = StateLimits().waiting_outcomes;
+  const auto limit = MemoryLimits().waiting_outcomes;
   EXPECT_EQ(waiting->at("expr"), "hocket_live_waiting_outcomes > " + std::to_string(limit / 4 * 3));
   EXPECT_THAT(waiting->at("description"), HasSubstr(std::to_string(limit)));
 }

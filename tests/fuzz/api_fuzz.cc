@@ -19,7 +19,7 @@ struct Fuzzed {
   hocket::DaemonState state{*store, clock};
 };
 
-void check(const hocket::Response& response) {
+void check(const hocket::ServiceResponse& response) {
   if (response.status < 400) return;
   const auto document = nlohmann::json::parse(*response.body, nullptr, false);
   HOCKET_CHECK(document.contains("error") && document["error"].contains("message"),
@@ -36,11 +36,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto line = text.substr(0, text.find('\n'));
   const auto blank = line.find(' ');
-  hocket::Request request{.method = std::string(line.substr(0, blank)), .target = "/"};
+  hocket::ServiceRequest request{.method = std::string(line.substr(0, blank)), .target = "/"};
   if (blank != line.npos) request.target = line.substr(blank + 1);
   if (line.size() < text.size()) request.body = text.substr(line.size() + 1);
   const auto reply = daemon->state.api.handle(request, true);
-  if (const auto* response = std::get_if<hocket::Response>(&reply)) check(*response);
+  if (const auto* response = std::get_if<hocket::ServiceResponse>(&reply)) check(*response);
   if (const auto* stream = std::get_if<hocket::EventStream>(&reply)) {
     daemon->state.api.stream_closed(stream->subscriber);
   }

@@ -12,8 +12,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!limit) return 0;
   HOCKET_CHECK(hocket::parse_limit(hocket::to_text(*limit)) == *limit,
                "it is not read back as it was written");
-  hocket::Evidence evidence;
+  hocket::TrialEvidence evidence;
   evidence.stdout_text = "loss=4.5\n";
-  static_cast<void>(hocket::problem(*limit, 0, evidence));
+  static_cast<void>(hocket::limit_problem(*limit, 0, evidence));
   return 0;
 }

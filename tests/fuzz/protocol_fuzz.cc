@@ -170,13 +170,13 @@ class Sequence {
   void watch() {
     std::string target = "/v1/watch?key=" + key_of(bytes_.below(kKeys));
     if (bytes_.below(4) != 0) target += "&job=" + job();
-    hocket::Request request{.method = "GET", .target = target};
+    hocket::ServiceRequest request{.method = "GET", .target = target};
     request.last_event_id = bytes_.one_of({"", "1", "3", "x"});
     const auto reply = daemon_->api.handle(request, false);
     if (const auto* stream = std::get_if<hocket::EventStream>(&reply)) {
       streams_.push_back(stream->subscriber);
     } else {
-      check(std::get<hocket::Response>(reply));
+      check(std::get<hocket::ServiceResponse>(reply));
     }
   }
 
@@ -295,12 +295,12 @@ class Sequence {
   }
 
   void ask(const std::string& method, const std::string& target, const json& body = nullptr) {
-    hocket::Request request{.method = method, .target = target};
+    hocket::ServiceRequest request{.method = method, .target = target};
     if (!body.is_null()) request.body = body.dump();
-    check(std::get<hocket::Response>(daemon_->api.handle(request, true)));
+    check(std::get<hocket::ServiceResponse>(daemon_->api.handle(request, true)));
   }
 
-  static void check(const hocket::Response& response) {
+  static void check(const hocket::ServiceResponse& response) {
     HOCKET_CHECK(response.status < 500 || response.status == 503, "the daemon failed");
     HOCKET_CHECK(response.status != 503 || response.retry_after_seconds,
                  "nobody knows when to try again");
@@ -311,8 +311,9 @@ class Sequence {
   }
 
   void check_state() {
-    for (std::size_t i = 0; i < hocket::kWheres; ++i) {
-      HOCKET_CHECK(daemon_->errors.count(static_cast<hocket::Where>(i)) == 0, "something threw");
+    for (std::size_t i = 0; i < hocket::kErrorOrigins; ++i) {
+      HOCKET_CHECK(daemon_->errors.count(static_cast<hocket::ErrorOrigin>(i)) == 0,
+                   "something threw");
     }
     HOCKET_CHECK(daemon_->live.set_aside().empty(), "a client has ended the tuning of its key");
     HOCKET_CHECK(daemon_->jobs.size() <= kJobs, "a job is there twice");

@@ -75,7 +75,7 @@ struct OwnArguments {
   bool is_module = false, is_command = false;
 };
 
-OwnArguments take_own_arguments(const Wrapper& wrapper, CommandWords words) {
+OwnArguments take_own_arguments(const CommandWrapper& wrapper, CommandWords words) {
   OwnArguments own;
   int positionals = wrapper.positionals;
   while (!words.empty()) {
@@ -111,12 +111,12 @@ OwnArguments take_own_arguments(const Wrapper& wrapper, CommandWords words) {
   return own;
 }
 
-CommandProgram read_wrapper(const Wrapper& wrapper, CommandWords words, std::string folder,
+CommandProgram read_wrapper(const CommandWrapper& wrapper, CommandWords words, std::string folder,
                             std::string_view reader, int depth) {
   const OwnArguments own = take_own_arguments(wrapper, words);
   folder = joined_folder(folder, own.folder);
   if (own.rest.empty()) return no_program(reader);
-  if (wrapper.runs == Runs::command || own.is_command)
+  if (wrapper.runs == WrappedKind::command || own.is_command)
     return read_words(own.rest, std::move(folder), depth);
   if (own.is_module) return read_module(own.rest, "python", std::move(folder), depth);
   return found_program(ProgramKind::script, own.rest.front(), "python", std::move(folder));
@@ -124,7 +124,7 @@ CommandProgram read_wrapper(const Wrapper& wrapper, CommandWords words, std::str
 
 CommandProgram read_module(CommandWords words, std::string_view reader, std::string folder,
                            int depth) {
-  const Wrapper* wrapper = module_wrapper(words.front());
+  const CommandWrapper* wrapper = module_wrapper(words.front());
   if (wrapper == nullptr)
     return found_program(ProgramKind::module, words.front(), reader, std::move(folder));
   words = words.subspan(1);
@@ -165,7 +165,7 @@ CommandProgram read_shell(const std::string& text, std::string_view shell, std::
 }
 
 /// Reads an interpreter's arguments.
-CommandProgram read_interpreter(const Interpreter& interpreter, CommandWords words,
+CommandProgram read_interpreter(const ScriptInterpreter& interpreter, CommandWords words,
                                 std::string folder, std::string_view reader, int depth) {
   bool is_text = false;  // a shell's text comes behind all options
   while (!words.empty() && is_option(words.front())) {
@@ -218,7 +218,7 @@ CommandProgram read_words(CommandWords words, std::string folder, int depth) {
   const std::string_view name = program_base_name(word);
   const CommandWords arguments = words.subspan(1);
   if (depth < kDeepest) {
-    for (const Wrapper& wrapper : wrappers()) {
+    for (const CommandWrapper& wrapper : wrappers()) {
       if (!is_among(wrapper.names, name)) continue;
       if (wrapper.subcommands.empty())
         return read_wrapper(wrapper, arguments, std::move(folder), name, depth + 1);
@@ -226,7 +226,7 @@ CommandProgram read_words(CommandWords words, std::string folder, int depth) {
         return read_wrapper(wrapper, arguments.subspan(1), std::move(folder), name, depth + 1);
       }
     }
-    for (const Interpreter& interpreter : interpreters()) {
+    for (const ScriptInterpreter& interpreter : interpreters()) {
       if (is_among(interpreter.names, without_version(name)))
         return read_interpreter(interpreter, arguments, std::move(folder), name, depth + 1);
     }

@@ -58,109 +58,118 @@ constexpr std::string_view kProfilerOptions =
     "-o --outfile --output-file -s --setup --sort -p --prof-mod";
 
 constexpr std::array kWrappers = {
-    Wrapper{"hocket", "run", "--ranks"},
-    Wrapper{"hocket", "with", "--workload --study --store --daemon --topology --world-size --link"},
-    Wrapper{"env", "", "-u --unset -C --chdir", "-C --chdir"},
-    Wrapper{"nice", "", "-n --adjustment"},
-    Wrapper{"ionice", "", "-c --class -n --classdata"},
-    Wrapper{"time gtime", "", "-f --format -o --output"},
-    Wrapper{"timeout", "", "-s --signal -k --kill-after", "", 1},
-    Wrapper{"nohup setsid exec command builtin catchsegv unbuffer doas chronic", "", "-a -u -C"},
-    Wrapper{"stdbuf", "", "-i --input -o --output -e --error"},
-    Wrapper{"sudo", "", "-u --user -g --group -h --host -p --prompt -C -D --chdir -r --role",
-            "-D --chdir"},
-    Wrapper{"chrt", "", "-T -P -D", "", 1},
-    Wrapper{"taskset", "", "", "", 1},
-    Wrapper{"flock", "", "-w --timeout -E", "", 1},
-    Wrapper{"numactl", "",
-            "-i --interleave -w --weighted-interleave -N --cpunodebind -C --physcpubind -m "
-            "--membind -p --preferred -P --preferred-many -S --shmid -L --length -o --offset -f "
-            "--file"},
-    Wrapper{"cgexec", "", "-g"},
-    Wrapper{"systemd-run", "",
-            "-p --property -u --unit -E --setenv --slice --nice --uid --gid -d --working-directory "
-            "--description -M --machine -H --host",
-            "--working-directory"},
-    Wrapper{"xvfb-run", "", "-n --server-num -s --server-args -f --auth-file -e --error-file"},
-    Wrapper{"strace ltrace", "", "-o -e -s -p -E -u -P -a -S"},
-    Wrapper{"valgrind", "", ""},
-    Wrapper{"perf", "stat record",
-            "-e --event -o --output -F --freq -c --count -r --repeat -C "
-            "--cpu -D --delay --call-graph"},
-    Wrapper{"nsys", "profile launch",
-            "-o --output -t --trace -s --sample -d --duration -y --delay -c --capture-range "
-            "--capture-range-end -b --backtrace -w --show-output -x --stop-on-exit -f "
-            "--force-overwrite -e --env-var --stats --session-new"},
-    Wrapper{"ncu", "",
-            "-o --export -k --kernel-name -c --launch-count -s --launch-skip --set "
-            "--section --metrics -f"},
-    Wrapper{"py-spy", "record top", "-o --output -r --rate -d --duration -f --format"},
-    Wrapper{"compute-sanitizer", "", "--tool --log-file"},
-    Wrapper{"uv", "run",
-            "--with --python -p --package --extra --group --project --directory "
-            "--env-file --index --refresh-package",
-            "--directory"},
-    Wrapper{"poetry pipenv pixi hatch pdm rye", "run", "-C --directory --project -P -e",
-            "-C --directory"},
-    Wrapper{"conda mamba micromamba", "run", "-n --name -p --prefix --cwd", "--cwd"},
-    Wrapper{"apptainer singularity", "exec",
-            "-B --bind --env --env-file -H --home --pwd -W --workdir --overlay", "--pwd", 1},
-    Wrapper{"mpirun mpiexec mpiexec.hydra orterun prterun prun", "", kMpirunOptions,
-            "-wdir --wdir -wd --wd"},
-    Wrapper{"srun", "", kSrunOptions, "-D --chdir"},
-    Wrapper{"aprun jsrun", "", "-n -N -d -S -j --nrs --tasks-per-rs --gpu-per-rs"},
-    Wrapper{"horovodrun", "", kHorovodOptions},
-    Wrapper{"torchrun", "", kTorchrunOptions, "", 0, Runs::python},
-    Wrapper{"accelerate", "launch", kAccelerateOptions, "", 0, Runs::python},
-    Wrapper{"accelerate-launch", "", kAccelerateOptions, "", 0, Runs::python},
-    Wrapper{"deepspeed", "", kDeepspeedOptions, "", 0, Runs::python},
-    Wrapper{"coverage", "run", kCoverageOptions, "", 0, Runs::python},
-    Wrapper{"kernprof viztracer scalene", "", kProfilerOptions, "", 0, Runs::python},
+    CommandWrapper{"hocket", "run", "--ranks"},
+    CommandWrapper{"hocket", "with",
+                   "--workload --study --store --daemon --topology --world-size --link"},
+    CommandWrapper{"env", "", "-u --unset -C --chdir", "-C --chdir"},
+    CommandWrapper{"nice", "", "-n --adjustment"},
+    CommandWrapper{"ionice", "", "-c --class -n --classdata"},
+    CommandWrapper{"time gtime", "", "-f --format -o --output"},
+    CommandWrapper{"timeout", "", "-s --signal -k --kill-after", "", 1},
+    CommandWrapper{"nohup setsid exec command builtin catchsegv unbuffer doas chronic", "",
+                   "-a -u -C"},
+    CommandWrapper{"stdbuf", "", "-i --input -o --output -e --error"},
+    CommandWrapper{"sudo", "", "-u --user -g --group -h --host -p --prompt -C -D --chdir -r --role",
+                   "-D --chdir"},
+    CommandWrapper{"chrt", "", "-T -P -D", "", 1},
+    CommandWrapper{"taskset", "", "", "", 1},
+    CommandWrapper{"flock", "", "-w --timeout -E", "", 1},
+    CommandWrapper{
+        "numactl", "",
+        "-i --interleave -w --weighted-interleave -N --cpunodebind -C --physcpubind -m "
+        "--membind -p --preferred -P --preferred-many -S --shmid -L --length -o --offset -f "
+        "--file"},
+    CommandWrapper{"cgexec", "", "-g"},
+    CommandWrapper{
+        "systemd-run", "",
+        "-p --property -u --unit -E --setenv --slice --nice --uid --gid -d --working-directory "
+        "--description -M --machine -H --host",
+        "--working-directory"},
+    CommandWrapper{"xvfb-run", "",
+                   "-n --server-num -s --server-args -f --auth-file -e --error-file"},
+    CommandWrapper{"strace ltrace", "", "-o -e -s -p -E -u -P -a -S"},
+    CommandWrapper{"valgrind", "", ""},
+    CommandWrapper{"perf", "stat record",
+                   "-e --event -o --output -F --freq -c --count -r --repeat -C "
+                   "--cpu -D --delay --call-graph"},
+    CommandWrapper{"nsys", "profile launch",
+                   "-o --output -t --trace -s --sample -d --duration -y --delay -c --capture-range "
+                   "--capture-range-end -b --backtrace -w --show-output -x --stop-on-exit -f "
+                   "--force-overwrite -e --env-var --stats --session-new"},
+    CommandWrapper{"ncu", "",
+                   "-o --export -k --kernel-name -c --launch-count -s --launch-skip --set "
+                   "--section --metrics -f"},
+    CommandWrapper{"py-spy", "record top", "-o --output -r --rate -d --duration -f --format"},
+    CommandWrapper{"compute-sanitizer", "", "--tool --log-file"},
+    CommandWrapper{"uv", "run",
+                   "--with --python -p --package --extra --group --project --directory "
+                   "--env-file --index --refresh-package",
+                   "--directory"},
+    CommandWrapper{"poetry pipenv pixi hatch pdm rye", "run", "-C --directory --project -P -e",
+                   "-C --directory"},
+    CommandWrapper{"conda mamba micromamba", "run", "-n --name -p --prefix --cwd", "--cwd"},
+    CommandWrapper{"apptainer singularity", "exec",
+                   "-B --bind --env --env-file -H --home --pwd -W --workdir --overlay", "--pwd", 1},
+    CommandWrapper{"mpirun mpiexec mpiexec.hydra orterun prterun prun", "", kMpirunOptions,
+                   "-wdir --wdir -wd --wd"},
+    CommandWrapper{"srun", "", kSrunOptions, "-D --chdir"},
+    CommandWrapper{"aprun jsrun", "", "-n -N -d -S -j --nrs --tasks-per-rs --gpu-per-rs"},
+    CommandWrapper{"horovodrun", "", kHorovodOptions},
+    CommandWrapper{"torchrun", "", kTorchrunOptions, "", 0, WrappedKind::python},
+    CommandWrapper{"accelerate", "launch", kAccelerateOptions, "", 0, WrappedKind::python},
+    CommandWrapper{"accelerate-launch", "", kAccelerateOptions, "", 0, WrappedKind::python},
+    CommandWrapper{"deepspeed", "", kDeepspeedOptions, "", 0, WrappedKind::python},
+    CommandWrapper{"coverage", "run", kCoverageOptions, "", 0, WrappedKind::python},
+    CommandWrapper{"kernprof viztracer scalene", "", kProfilerOptions, "", 0, WrappedKind::python},
 };
 
 /// Wrappers that are modules of Python.
 constexpr std::array kModuleWrappers = {
-    Wrapper{"torch.distributed.run torch.distributed.launch", "", kTorchrunOptions, "", 0,
-            Runs::python},
-    Wrapper{"accelerate.commands.launch", "", kAccelerateOptions, "", 0, Runs::python},
-    Wrapper{"deepspeed deepspeed.launcher.runner deepspeed.launcher.launch", "", kDeepspeedOptions,
-            "", 0, Runs::python},
-    Wrapper{"horovod.runner horovod.runner.launch", "", kHorovodOptions},
-    Wrapper{"coverage", "run", kCoverageOptions, "", 0, Runs::python},
-    Wrapper{"kernprof viztracer scalene line_profiler memory_profiler cProfile profile mpi4py", "",
-            kProfilerOptions, "", 0, Runs::python},
-    Wrapper{"pdb", "", "-c", "", 0, Runs::python},
-    Wrapper{"debugpy", "", "--listen --connect --log-to", "", 0, Runs::python},
+    CommandWrapper{"torch.distributed.run torch.distributed.launch", "", kTorchrunOptions, "", 0,
+                   WrappedKind::python},
+    CommandWrapper{"accelerate.commands.launch", "", kAccelerateOptions, "", 0,
+                   WrappedKind::python},
+    CommandWrapper{"deepspeed deepspeed.launcher.runner deepspeed.launcher.launch", "",
+                   kDeepspeedOptions, "", 0, WrappedKind::python},
+    CommandWrapper{"horovod.runner horovod.runner.launch", "", kHorovodOptions},
+    CommandWrapper{"coverage", "run", kCoverageOptions, "", 0, WrappedKind::python},
+    CommandWrapper{
+        "kernprof viztracer scalene line_profiler memory_profiler cProfile profile mpi4py", "",
+        kProfilerOptions, "", 0, WrappedKind::python},
+    CommandWrapper{"pdb", "", "-c", "", 0, WrappedKind::python},
+    CommandWrapper{"debugpy", "", "--listen --connect --log-to", "", 0, WrappedKind::python},
 };
 
 constexpr std::array kInterpreters = {
-    Interpreter{"python pypy ipython", "WXQ", "--check-hash-based-pycs", "c", "", "m"},
-    Interpreter{"bash sh dash zsh ksh ash", "oO", "--rcfile --init-file", "c", "", "", true},
-    Interpreter{"node nodejs", "rCi", "--require --import --loader --conditions", "ep",
-                "--eval --print"},
-    Interpreter{"perl", "IMmFD", "", "eE", ""},
-    Interpreter{"ruby", "IrCFEK", "", "e", ""},
-    Interpreter{"php", "dcz", "--define", "rR", "--run"},
-    Interpreter{"julia", "pLtJCg", "--threads --procs --project --sysimage --load --check-bounds",
-                "eE", "--eval --print"},
-    Interpreter{"Rscript", "", "", "e", ""},
-    Interpreter{"lua luajit", "l", "", "e", ""},
-    Interpreter{"tclsh wish octave gnuplot", "", "", "", "--eval"},
+    ScriptInterpreter{"python pypy ipython", "WXQ", "--check-hash-based-pycs", "c", "", "m"},
+    ScriptInterpreter{"bash sh dash zsh ksh ash", "oO", "--rcfile --init-file", "c", "", "", true},
+    ScriptInterpreter{"node nodejs", "rCi", "--require --import --loader --conditions", "ep",
+                      "--eval --print"},
+    ScriptInterpreter{"perl", "IMmFD", "", "eE", ""},
+    ScriptInterpreter{"ruby", "IrCFEK", "", "e", ""},
+    ScriptInterpreter{"php", "dcz", "--define", "rR", "--run"},
+    ScriptInterpreter{"julia", "pLtJCg",
+                      "--threads --procs --project --sysimage --load --check-bounds", "eE",
+                      "--eval --print"},
+    ScriptInterpreter{"Rscript", "", "", "e", ""},
+    ScriptInterpreter{"lua luajit", "l", "", "e", ""},
+    ScriptInterpreter{"tclsh wish octave gnuplot", "", "", "", "--eval"},
 };
 
 }  // namespace
 
-std::span<const Wrapper> wrappers() {
+std::span<const CommandWrapper> wrappers() {
   return kWrappers;
 }
 
-std::span<const Interpreter> interpreters() {
+std::span<const ScriptInterpreter> interpreters() {
   return kInterpreters;
 }
 
-const Wrapper* module_wrapper(std::string_view module) {
-  const auto found = std::ranges::find_if(
-      kModuleWrappers, [&](const Wrapper& wrapper) { return is_among(wrapper.names, module); });
+const CommandWrapper* module_wrapper(std::string_view module) {
+  const auto found = std::ranges::find_if(kModuleWrappers, [&](const CommandWrapper& wrapper) {
+    return is_among(wrapper.names, module);
+  });
   return found == kModuleWrappers.end() ? nullptr : &*found;
 }
 

@@ -12,9 +12,9 @@
 namespace hocket {
 namespace {
 
-void draw_slice(Svg& svg, const PlotFrame& frame, const Parameter& parameter, const Slice& slice,
-                std::span<const Trial> trials, const Space& space, const ValueScale& scale,
-                const PlotLabels& labels) {
+void draw_slice(Svg& svg, const PlotFrame& frame, const Parameter& parameter,
+                const BeliefSlice& slice, std::span<const Trial> trials, const Space& space,
+                const ValueScale& scale, const PlotLabels& labels) {
   draw_values(svg, frame, scale, labels);
   const auto at = [&](const ParameterValue& setting, double value) {
     return SvgPoint{frame.left + frame.width * encode(parameter.domain, setting),
@@ -73,8 +73,8 @@ const Parameter& parameter_of(const Space& space, const std::string& name) {
   return *std::ranges::find(space.parameters(), name, &Parameter::name);
 }
 
-void draw_cells(Svg& svg, const PlotFrame& frame, const Surface& surface, const ValueScale& scale,
-                const PlotLabels& labels) {
+void draw_cells(Svg& svg, const PlotFrame& frame, const BeliefSurface& surface,
+                const ValueScale& scale, const PlotLabels& labels) {
   const double width = frame.width / static_cast<double>(surface.xs.size());
   const double height = frame.height / static_cast<double>(surface.ys.size());
   for (std::size_t j = 0; j < surface.ys.size(); ++j) {
@@ -89,9 +89,9 @@ void draw_cells(Svg& svg, const PlotFrame& frame, const Surface& surface, const 
   }
 }
 
-void draw_surface(Svg& svg, const PlotFrame& frame, const Space& space, const Surface& surface,
-                  std::span<const Trial> trials, const Params& recommended,
-                  const PlotLabels& labels) {
+void draw_surface(Svg& svg, const PlotFrame& frame, const Space& space,
+                  const BeliefSurface& surface, std::span<const Trial> trials,
+                  const Params& recommended, const PlotLabels& labels) {
   const Parameter& x = parameter_of(space, surface.x);
   const Parameter& y = parameter_of(space, surface.y);
   const auto at = [&](const ParameterValue& first, const ParameterValue& second) {
@@ -168,7 +168,7 @@ std::string slices_svg(const Space& space, std::span<const Trial> trials,
   for (const auto& slice : explanation.slices)
     for (const auto& point : slice.points) scale.add(point.expected);
   for (std::size_t i = 0; i < count; ++i) {
-    const Slice& slice = explanation.slices[i];
+    const BeliefSlice& slice = explanation.slices[i];
     const PlotFrame frame{static_cast<double>(i % columns) * kWidth + 95,
                           static_cast<double>(i / columns) * kHeight + 70, kWidth - 115,
                           kHeight - 75};
@@ -177,8 +177,9 @@ std::string slices_svg(const Space& space, std::span<const Trial> trials,
   return svg.finish();
 }
 
-std::string contour_svg(const Space& space, std::span<const Trial> trials, const Surface& surface,
-                        const Params& recommended, const PlotLabels& labels) {
+std::string contour_svg(const Space& space, std::span<const Trial> trials,
+                        const BeliefSurface& surface, const Params& recommended,
+                        const PlotLabels& labels) {
   Svg svg(760, 560, labels.title + ": contour");
   svg.text({20, 28}, labels.title + ": expected " + labels.objective, SvgAnchor::start,
            kPlotTitleSize);

@@ -18,8 +18,9 @@ std::string slices_svg(const Space& space, std::span<const Trial> trials,
                        const Explanation& explanation, const PlotLabels& labels);
 
 /// Plots the belief over two parameters, the others as in `recommended`, with the trials.
-std::string contour_svg(const Space& space, std::span<const Trial> trials, const Surface& surface,
-                        const Params& recommended, const PlotLabels& labels);
+std::string contour_svg(const Space& space, std::span<const Trial> trials,
+                        const BeliefSurface& surface, const Params& recommended,
+                        const PlotLabels& labels);
 
 /// Plots the importance of each parameter, alone and with others.
 std::string importance_svg(const Explanation& explanation, const PlotLabels& labels);

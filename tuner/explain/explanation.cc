@@ -65,7 +65,7 @@ class Explainer {
   void add_importances(Explanation& explanation);
   LeaveOneOut calibrate() const;
   Recommendation recommend();
-  Slice slice(std::size_t dimension, const Params& centre);
+  BeliefSlice slice(std::size_t dimension, const Params& centre);
 
   const Space& space_;
   const ExplanationOptions& options_;
@@ -263,9 +263,9 @@ Recommendation Explainer::recommend() {
   return recommendation;
 }
 
-Slice Explainer::slice(std::size_t dimension, const Params& centre) {
+BeliefSlice Explainer::slice(std::size_t dimension, const Params& centre) {
   const Parameter& parameter = space_.parameters()[dimension];
-  Slice slice{parameter.name, {}};
+  BeliefSlice slice{parameter.name, {}};
   std::vector<UnitPoint> points;
   for (auto& value : values_along(parameter.domain, kSlicePoints)) {
     Params params = centre;
@@ -312,11 +312,13 @@ Explanation Explainer::explain() {
 
 }  // namespace
 
-Result<Explanation> explain(const Space& space, std::span<const Trial> trials,
-                            const ExplanationOptions& options) {
+Result<Explanation> explain_search(const Space& space, std::span<const Trial> trials,
+                                   const ExplanationOptions& options) {
   ExplanationOptions checked = options;
   if (!checked.make_surrogate) {
-    checked.make_surrogate = [&] { return std::make_unique<GaussianSurrogate>(space, Warp::none); };
+    checked.make_surrogate = [&] {
+      return std::make_unique<GaussianSurrogate>(space, ValueWarp::none);
+    };
   }
   if (checked.recommendation) {
     auto params = space.admit(checked.recommendation->params);

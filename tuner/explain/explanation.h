@@ -56,13 +56,13 @@ struct BelievedPoint {
 
 /// Beliefs along one parameter, with the other parameters at the recommendation. Omits points that
 /// constraints exclude.
-struct Slice {
+struct BeliefSlice {
   std::string name;
   std::vector<BelievedPoint> points;
 };
 
 /// Beliefs over two parameters, with the others at the recommendation.
-struct Surface {
+struct BeliefSurface {
   std::string x, y;
   std::vector<ParameterValue> xs, ys;
   /// One row for each of `ys`; nothing at points that constraints exclude.
@@ -83,11 +83,12 @@ struct Explanation {
   /// Present only for kFewestCalibrated to kMostCalibrated completed trials.
   std::optional<LeaveOneOut> calibration;
   Recommendation recommendation;
-  std::vector<Slice> slices;  ///< in the order of the space
+  std::vector<BeliefSlice> slices;  ///< in the order of the space
   /// Over the two most important parameters; only if two have more than one value.
-  std::optional<Surface> surface;
+  std::optional<BeliefSurface> surface;
   double rejected = 0;  ///< share of the space that failures rule out
-  /// The model that surface_over() asks (tuner/explain/surface.h); never null after explain().
+  /// The model that surface_over() asks (tuner/explain/surface.h); never null after
+  /// explain_search().
   std::shared_ptr<const FittedModel> model;
 };
 
@@ -112,7 +113,7 @@ inline constexpr std::size_t kMostModelled = 250;
 /// Explains the search by its trials, all of which have ended. invalid_argument names the trial
 /// that lies outside the space or has no finite value, or reports that fewer than two trials
 /// completed.
-Result<Explanation> explain(const Space& space, std::span<const Trial> trials,
-                            const ExplanationOptions& options);
+Result<Explanation> explain_search(const Space& space, std::span<const Trial> trials,
+                                   const ExplanationOptions& options);
 
 }  // namespace hocket

@@ -34,8 +34,8 @@ double FittedModel::on_scale(double modelled) const {
 
 std::vector<ParameterValue> values_along(const Domain& domain, std::size_t most) {
   std::vector<ParameterValue> values;
-  if (size(domain) <= most) {
-    for (std::uint64_t i = 0; i < size(domain); ++i) values.push_back(value_at(domain, i));
+  if (value_count(domain) <= most) {
+    for (std::uint64_t i = 0; i < value_count(domain); ++i) values.push_back(value_at(domain, i));
     return values;
   }
   for (std::size_t i = 0; i < most; ++i) {

@@ -39,7 +39,7 @@ std::string label_of(const Parameter& parameter, const ParameterValue& value) {
 
 std::vector<ParameterValue> ticks_of(const Parameter& parameter) {
   std::vector<ParameterValue> ticks;
-  const std::uint64_t count = size(parameter.domain);
+  const std::uint64_t count = value_count(parameter.domain);
   if (count <= kMostTicks) {
     for (std::uint64_t i = 0; i < count; ++i) ticks.push_back(value_at(parameter.domain, i));
     return ticks;

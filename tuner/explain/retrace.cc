@@ -4,8 +4,8 @@
 
 namespace hocket {
 
-Result<Retraced> retrace(SessionOptions options, std::span<const Trial> past) {
-  Retraced retraced;
+Result<RetracedSearch> retrace_search(SessionOptions options, std::span<const Trial> past) {
+  RetracedSearch retraced;
   const auto session = StudySession::make(std::move(options), past,
                                           [&](const Trial& trial, const SessionNext& next) {
                                             if (trial.outcome.state != TrialState::running)

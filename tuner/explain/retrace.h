@@ -13,7 +13,7 @@
 
 namespace hocket {
 
-struct Retraced {
+struct RetracedSearch {
   /// Why each trial that has ended was asked, one line each.
   std::vector<std::string> reasons;
   /// The recommendation after the last trial.
@@ -22,6 +22,6 @@ struct Retraced {
 
 /// Takes a new session through `past`, the trials of a study with these options. An error names the
 /// trial that the search refuses.
-Result<Retraced> retrace(SessionOptions options, std::span<const Trial> past);
+Result<RetracedSearch> retrace_search(SessionOptions options, std::span<const Trial> past);
 
 }  // namespace hocket

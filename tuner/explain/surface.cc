@@ -30,13 +30,13 @@ std::vector<std::string> varying_parameters(const Space& space, const Explanatio
   std::vector<std::string> names;
   for (const ParameterImportance& importance : explanation.importances) {
     const auto it = std::ranges::find(space.parameters(), importance.name, &Parameter::name);
-    if (it != space.parameters().end() && size(it->domain) > 1) names.push_back(it->name);
+    if (it != space.parameters().end() && value_count(it->domain) > 1) names.push_back(it->name);
   }
   return names;
 }
 
-Result<Surface> surface_over(const Space& space, const Explanation& explanation, std::string_view x,
-                             std::string_view y) {
+Result<BeliefSurface> surface_over(const Space& space, const Explanation& explanation,
+                                   std::string_view x, std::string_view y) {
   HOCKET_CHECK(explanation.model != nullptr, "explain() makes the model");
   const auto varying = varying_parameters(space, explanation);
   const auto across = varying_parameter(space, varying, x);
@@ -45,11 +45,11 @@ Result<Surface> surface_over(const Space& space, const Explanation& explanation,
   HOCKET_TRY(upwards);
   if (*across == *upwards)
     return invalid("contour: expected two parameters, found " + std::string(x) + " twice");
-  Surface surface{(*across)->name,
-                  (*upwards)->name,
-                  values_along((*across)->domain, kSurfacePoints),
-                  values_along((*upwards)->domain, kSurfacePoints),
-                  {}};
+  BeliefSurface surface{(*across)->name,
+                        (*upwards)->name,
+                        values_along((*across)->domain, kSurfacePoints),
+                        values_along((*upwards)->domain, kSurfacePoints),
+                        {}};
   std::vector<UnitPoint> points;
   Params params = explanation.recommendation.params;
   for (const auto& up : surface.ys) {

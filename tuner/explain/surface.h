@@ -16,10 +16,10 @@ namespace hocket {
 /// Requires an explanation of `space`.
 std::vector<std::string> varying_parameters(const Space& space, const Explanation& explanation);
 
-/// Returns the belief over two parameters. Requires an explanation of `space` by explain().
+/// Returns the belief over two parameters. Requires an explanation of `space` by explain_search().
 /// invalid_argument for a name that is not among varying_parameters(), with those that are, and for
 /// one parameter twice.
-Result<Surface> surface_over(const Space& space, const Explanation& explanation, std::string_view x,
-                             std::string_view y);
+Result<BeliefSurface> surface_over(const Space& space, const Explanation& explanation,
+                                   std::string_view x, std::string_view y);
 
 }  // namespace hocket

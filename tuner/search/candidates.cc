@@ -23,7 +23,7 @@ constexpr int kImprovementRounds = 8;
 constexpr std::uint64_t kLevelLimit = 33;
 
 /// Returns the scores with NaN replaced by −∞, so that there is always an order.
-std::vector<double> scores_of(std::span<const UnitPoint> points, const Score& score) {
+std::vector<double> scores_of(std::span<const UnitPoint> points, const PointScore& score) {
   auto scores = score(points);
   HOCKET_CHECK(scores.size() == points.size(), "a score a point");
   for (double& value : scores) {
@@ -34,12 +34,12 @@ std::vector<double> scores_of(std::span<const UnitPoint> points, const Score& sc
 
 }  // namespace
 
-Candidates::Candidates(const Space& space) : space_(space) {
+CandidatePoints::CandidatePoints(const Space& space) : space_(space) {
   if (space.size() > Space::kLatticeLimit) return;
   std::vector<std::vector<double>> codes;
   for (const auto& [name, domain, default_value] : space.parameters()) {
     auto& levels = codes.emplace_back();
-    for (std::uint64_t i = 0; i < size(domain); ++i) {
+    for (std::uint64_t i = 0; i < value_count(domain); ++i) {
       levels.push_back(encode(domain, value_at(domain, i)));
     }
   }
@@ -52,14 +52,14 @@ Candidates::Candidates(const Space& space) : space_(space) {
   }
 }
 
-void Candidates::sort_by_score(std::vector<Scored>& scored) {
+void CandidatePoints::sort_by_score(std::vector<Scored>& scored) {
   // Stable, so that equal scores keep their order and results repeat for a seed.
   std::stable_sort(scored.begin(), scored.end(),
                    [](const Scored& a, const Scored& b) { return a.score > b.score; });
 }
 
-std::vector<Candidates::Scored> Candidates::score_all(std::vector<UnitPoint> points,
-                                                      const Score& score) {
+std::vector<CandidatePoints::Scored> CandidatePoints::score_all(std::vector<UnitPoint> points,
+                                                                const PointScore& score) {
   if (points.empty()) return {};
   const auto scores = scores_of(points, score);
   std::vector<Scored> scored;
@@ -70,7 +70,8 @@ std::vector<Candidates::Scored> Candidates::score_all(std::vector<UnitPoint> poi
   return scored;
 }
 
-std::vector<UnitPoint> Candidates::ranked_lattice(const Score& score, std::size_t most) const {
+std::vector<UnitPoint> CandidatePoints::ranked_lattice(const PointScore& score,
+                                                       std::size_t most) const {
   std::vector<double> scores;
   const std::span<const UnitPoint> lattice = lattice_;
   for (std::size_t i = 0; i < lattice.size(); i += kScoredAtOnce) {
@@ -91,7 +92,7 @@ std::vector<UnitPoint> Candidates::ranked_lattice(const Score& score, std::size_
   return points;
 }
 
-std::vector<UnitPoint> Candidates::filling(std::uint64_t seed) const {
+std::vector<UnitPoint> CandidatePoints::filling(std::uint64_t seed) const {
   auto points = sobol_points(space_.parameters().size(), 0, kFillingPoints, seed);
   std::vector<UnitPoint> allowed;
   for (auto& point : points) {
@@ -100,8 +101,9 @@ std::vector<UnitPoint> Candidates::filling(std::uint64_t seed) const {
   return allowed;
 }
 
-std::vector<UnitPoint> Candidates::ranked(const Score& score, std::span<const UnitPoint> known,
-                                          std::uint64_t seed, std::size_t most) const {
+std::vector<UnitPoint> CandidatePoints::ranked(const PointScore& score,
+                                               std::span<const UnitPoint> known, std::uint64_t seed,
+                                               std::size_t most) const {
   if (!lattice_.empty()) return ranked_lattice(score, most);
   auto scored = score_all(filling(seed), score);
   // Rounding may have moved a known point into the excluded part of the space.
@@ -121,8 +123,8 @@ std::vector<UnitPoint> Candidates::ranked(const Score& score, std::span<const Un
   return points;
 }
 
-std::vector<UnitPoint> Candidates::survey(std::span<const UnitPoint> known,
-                                          std::uint64_t seed) const {
+std::vector<UnitPoint> CandidatePoints::survey(std::span<const UnitPoint> known,
+                                               std::uint64_t seed) const {
   if (!lattice_.empty() && lattice_.size() <= kSurveyedLattice) return lattice_;
   std::set<UnitPoint> points;
   for (UnitPoint& point : filling(seed)) points.insert(std::move(point));
@@ -134,7 +136,7 @@ std::vector<UnitPoint> Candidates::survey(std::span<const UnitPoint> known,
   return {points.begin(), points.end()};
 }
 
-Candidates::Scored Candidates::improve(Scored start, const Score& score) const {
+CandidatePoints::Scored CandidatePoints::improve(Scored start, const PointScore& score) const {
   for (int round = 0; round < kImprovementRounds; ++round) {
     bool moved = false;
     for (std::size_t i = 0; i < start.point.size(); ++i) {
@@ -150,7 +152,7 @@ Candidates::Scored Candidates::improve(Scored start, const Score& score) const {
   return start;
 }
 
-std::vector<UnitPoint> Candidates::line(const UnitPoint& point, std::size_t dimension) const {
+std::vector<UnitPoint> CandidatePoints::line(const UnitPoint& point, std::size_t dimension) const {
   const Domain& domain = space_.parameters()[dimension].domain;
   std::vector<UnitPoint> points;
   const auto add = [&](double coordinate) {
@@ -158,7 +160,7 @@ std::vector<UnitPoint> Candidates::line(const UnitPoint& point, std::size_t dime
     other[dimension] = coordinate;
     if (other != point && space_.allows(other)) points.push_back(std::move(other));
   };
-  const std::uint64_t levels = size(domain);
+  const std::uint64_t levels = value_count(domain);
   if (levels <= kLevelLimit) {
     for (std::uint64_t i = 0; i < levels; ++i) add(encode(domain, value_at(domain, i)));
     return points;

@@ -16,18 +16,18 @@
 namespace hocket {
 
 /// Scores snapped, allowed points, from one to a few thousand per call; higher is better.
-using Score = std::function<std::vector<double>(std::span<const UnitPoint>)>;
+using PointScore = std::function<std::vector<double>(std::span<const UnitPoint>)>;
 
-class Candidates {
+class CandidatePoints {
  public:
   /// `space` must outlive this.
-  explicit Candidates(const Space& space);
+  explicit CandidatePoints(const Space& space);
 
   /// Returns up to `most` points of the space by falling score: out of all points of a small space,
   /// out of some hundreds otherwise. The search starts from points chosen by `seed` and from the
   /// `known` points, which must be snapped and allowed. Returns no point only if no allowed point
   /// can be reached.
-  std::vector<UnitPoint> ranked(const Score& score, std::span<const UnitPoint> known,
+  std::vector<UnitPoint> ranked(const PointScore& score, std::span<const UnitPoint> known,
                                 std::uint64_t seed, std::size_t most = SIZE_MAX) const;
 
   /// Returns every allowed point of a small space; otherwise points that fill the space, the
@@ -42,15 +42,15 @@ class Candidates {
 
   static void sort_by_score(std::vector<Scored>& scored);
   /// Returns the points with their scores, best first.
-  static std::vector<Scored> score_all(std::vector<UnitPoint> points, const Score& score);
+  static std::vector<Scored> score_all(std::vector<UnitPoint> points, const PointScore& score);
 
-  std::vector<UnitPoint> ranked_lattice(const Score& score, std::size_t most) const;
+  std::vector<UnitPoint> ranked_lattice(const PointScore& score, std::size_t most) const;
   /// Returns points that fill the allowed part of the space.
   std::vector<UnitPoint> filling(std::uint64_t seed) const;
 
   /// Runs coordinate ascent from `start` until no line holds a better point or the round limit is
   /// reached.
-  Scored improve(Scored start, const Score& score) const;
+  Scored improve(Scored start, const PointScore& score) const;
   /// Returns `point` with other allowed values of one coordinate: every level if there are few,
   /// steps of many sizes otherwise.
   std::vector<UnitPoint> line(const UnitPoint& point, std::size_t dimension) const;

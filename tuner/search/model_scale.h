@@ -36,7 +36,7 @@ class ModelScale {
   }
 
  private:
-  int sign_ = 1;  ///< of all values; 0 if they differ or one is 0
+  int sign_ = 1;  ///< sign of all values; 0 if signs differ or a value is 0
   bool empty_ = true;
 };
 

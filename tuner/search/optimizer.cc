@@ -42,7 +42,7 @@ std::unique_ptr<Surrogate> make_simulator(const Space& space, std::optional<Step
 Optimizer::Optimizer(Space space, SearchOptions options)
     : space_(std::move(space)),
       seed_(options.seed),
-      donor_(options.donor ? std::optional(adapted(*options.donor, space_)) : std::nullopt),
+      donor_(options.donor ? std::optional(adapted_donor(*options.donor, space_)) : std::nullopt),
       candidates_(space_),
       feasibility_(space_),
       step_is_described_(options.step.has_value()),

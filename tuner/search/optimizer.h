@@ -81,10 +81,10 @@ class Optimizer final : public Search {
   const Space space_;
   const std::uint64_t seed_;
   const std::optional<Donor> donor_;  ///< adapted to space_
-  const Candidates candidates_;
+  const CandidatePoints candidates_;
   Feasibility feasibility_;
   const bool step_is_described_;
-  const Direction direction_;  ///< of what the values are costs of
+  const Direction direction_;  ///< direction of the objective from which the costs were made
   std::set<Params> asked_;
   std::map<Params, Observation> pending_;  ///< with the belief at the time of asking
   std::vector<Told> told_;

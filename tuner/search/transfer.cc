@@ -45,7 +45,7 @@ double slope_of(const Eigen::VectorXd& centred, std::span<const double> values) 
 
 }  // namespace
 
-Donor adapted(const Donor& donor, const Space& space) {
+Donor adapted_donor(const Donor& donor, const Space& space) {
   struct Values {
     double mean = 0;
     std::size_t count = 0;
@@ -103,7 +103,10 @@ double ranking_loss(const Eigen::MatrixXd& beliefs, std::span<const double> valu
 }
 
 TransferSurrogate::TransferSurrogate(const Space& space, const Donor& donor)
-    : study_(donor.study), donor_(space, Warp::none), plain_(space), rest_(space, Warp::none) {
+    : study_(donor.study),
+      donor_(space, ValueWarp::none),
+      plain_(space),
+      rest_(space, ValueWarp::none) {
   HOCKET_CHECK(donor.evaluations.size() >= kLeastTransferValues, "a donor has some values");
   donor_.fit(observations_of(donor, space), {});
 }

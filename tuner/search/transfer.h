@@ -35,7 +35,7 @@ inline constexpr std::size_t kMostDonorSettings = 100;
 /// Returns the part of the donor that `space` admits: each setting once with the mean of its
 /// values, by rising value, without settings of which a trial failed. At most kMostDonorSettings,
 /// evenly over the ranks.
-Donor adapted(const Donor& donor, const Space& space);
+Donor adapted_donor(const Donor& donor, const Space& space);
 
 /// Returns the best settings of an adapted donor, at most kReplayedSettings.
 std::vector<Params> best_settings(const Donor& adapted);

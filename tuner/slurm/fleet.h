@@ -24,9 +24,9 @@ namespace hocket {
 struct SlurmFleetOptions {
   /// Slurm is asked at most this often: its controller serves a whole cluster.
   std::int64_t interval_ns = 2'000'000'000;
-  /// Not answering, as while the controller restarts, is an error after this time.
+  /// Slurm may be silent for this time, as while its controller restarts; then it is an error.
   std::int64_t silence_limit_ns = 300'000'000'000;
-  /// So many tasks that fail, without a finished trial in between, are an error.
+  /// Limit on tasks that fail in a row without a finished trial in between; then it is an error.
   int max_failures = 3;
   /// So many generations of all tasks that end otherwise without a finished trial (out of time,
   /// say, because a trial takes longer than the limit) are an error, and at least 10 such tasks.

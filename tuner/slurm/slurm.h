@@ -31,7 +31,7 @@ struct SlurmSubmission {
 enum class SlurmState {
   pending,  ///< waits for nodes, is held, or its nodes start
   running,
-  suspended,   ///< its processes are stopped
+  suspended,   ///< the task's processes are stopped
   completing,  ///< is about to end, or to be requeued
   completed,   ///< exit status 0
   failed,      ///< another status, or a signal
@@ -63,10 +63,10 @@ struct SlurmTask {
   std::string state_text = {};         ///< Slurm's word, "NODE_FAIL"
   std::string reason = {};             ///< why it waits or has ended, "Priority"; may be empty
   std::string nodes = {};              ///< "n[1-2]"; may be empty
-  std::optional<SlurmExit> exit = {};  ///< once it has ended, if that is known
-  int restarts = 0;                    ///< how often it was requeued
+  std::optional<SlurmExit> exit = {};  ///< absent before the end, or if Slurm does not tell
+  int restarts = 0;                    ///< number of times that it was requeued
   bool is_being_preempted = false;     ///< Slurm has begun to preempt it
-  std::string job_id = {};  ///< of the task itself; may be that of the array until it runs
+  std::string job_id = {};             ///< id of the task; may be the array's until the task runs
 
   bool operator==(const SlurmTask&) const = default;
 };

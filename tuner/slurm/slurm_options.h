@@ -15,7 +15,7 @@ namespace hocket {
 /// Splits the text into words as a shell does, without expansions, and checks them:
 /// invalid_argument, with the reason, for an open quote, a word that is no option nor the value of
 /// one, and for options of sbatch that do not go with workers (--array, --wrap, --wait, …).
-/// Whether other options exist is left to sbatch.
+/// sbatch itself checks whether other options exist.
 Result<std::vector<std::string>> slurm_options(std::string_view text);
 
 /// Returns the value of the last option of a long name ("output") or short name ('o', 0 for none)

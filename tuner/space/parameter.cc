@@ -204,7 +204,7 @@ Result<void> validate(const Parameter& parameter) {
   return {};
 }
 
-ParameterValue middle(const Domain& domain) {
+ParameterValue middle_value(const Domain& domain) {
   return std::visit(
       Overloaded{
           [](const IntegerRange& range) -> ParameterValue {
@@ -222,7 +222,7 @@ ParameterValue middle(const Domain& domain) {
       domain);
 }
 
-std::uint64_t size(const Domain& domain) {
+std::uint64_t value_count(const Domain& domain) {
   constexpr auto most = std::numeric_limits<std::uint64_t>::max();
   return std::visit(
       Overloaded{

@@ -59,11 +59,11 @@ Result<void> validate(const Parameter& parameter);
 
 /// Returns the default when none is given: the middle of a range, rounded down (the geometric
 /// middle of a logarithmic one), the middle level, or the first choice. Requires a valid domain.
-ParameterValue middle(const Domain& domain);
+ParameterValue middle_value(const Domain& domain);
 
 /// Returns the number of distinct values, at most UINT64_MAX, which also stands for a real range
 /// with low < high.
-std::uint64_t size(const Domain& domain);
+std::uint64_t value_count(const Domain& domain);
 
 /// Returns the value as the domain holds it (an integer becomes a real if the range or the levels
 /// are real), or an error that says why it is not inside.
@@ -76,8 +76,8 @@ double encode(const Domain& domain, const ParameterValue& value);
 /// Returns the value at `unit`, which is clamped to [0, 1]; always inside the domain.
 ParameterValue decode(const Domain& domain, double unit);
 
-/// Returns the `index`-th value, index < size(domain). Requires a domain other than a real range of
-/// more than one point.
+/// Returns the `index`-th value, index < value_count(domain). Requires a domain other than a real
+/// range of more than one point.
 ParameterValue value_at(const Domain& domain, std::uint64_t index);
 
 /// Returns "an integer from 1 to 4", "one of fifo, priority"; for messages.

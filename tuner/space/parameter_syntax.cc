@@ -129,7 +129,7 @@ Result<Parameter> parse_parameter(std::string_view text) {
   if (!domain) return failure(domain.error().in("parameter " + parameter.name));
   parameter.domain = std::move(*domain);
   HOCKET_TRY(validate_domain(parameter));
-  parameter.default_value = middle(parameter.domain);
+  parameter.default_value = middle_value(parameter.domain);
   return parameter;
 }
 

@@ -12,7 +12,7 @@ namespace hocket {
 
 /// Parses "NAME=int:LO..HI[:log]", "NAME=float:LO..HI[:log]", "NAME=levels:1,2,4" or
 /// "NAME=choice:A,B,C". Integers take units of sizes (tuner/space/size_text.h). Levels are integers
-/// if all of them are, otherwise reals. The default is middle(domain).
+/// if all of them are, otherwise reals. The default is middle_value(domain).
 Result<Parameter> parse_parameter(std::string_view text);
 
 /// Parses "NAME=VALUE" and sets that default; NAME must be one of `parameters`.

@@ -49,7 +49,7 @@ void Space::for_each_point(Visit visit) const {
   std::vector<std::vector<double>> levels;
   for (const auto& [name, domain, default_value] : parameters_) {
     auto& numbers = levels.emplace_back();
-    for (std::uint64_t i = 0; i < hocket::size(domain); ++i) {
+    for (std::uint64_t i = 0; i < hocket::value_count(domain); ++i) {
       numbers.push_back(number_of(domain, value_at(domain, i)));
     }
   }
@@ -148,7 +148,7 @@ std::uint64_t Space::size() const {
   constexpr auto most = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t product = 1;
   for (const auto& parameter : parameters_) {
-    const std::uint64_t factor = hocket::size(parameter.domain);
+    const std::uint64_t factor = hocket::value_count(parameter.domain);
     if (product > most / factor) return most;
     product *= factor;
   }
@@ -234,7 +234,7 @@ std::optional<UnitPoint> Space::snap_allowed(const UnitPoint& unit) const {
 Params Space::point_at(std::uint64_t index) const {
   Params params;
   for (const auto& parameter : parameters_) {
-    const std::uint64_t count = hocket::size(parameter.domain);
+    const std::uint64_t count = hocket::value_count(parameter.domain);
     params[parameter.name] = value_at(parameter.domain, index % count);
     index /= count;
   }

@@ -69,7 +69,7 @@ MeasuredParams Confirmation::measured(const Trial& in_search) const {
   return result;
 }
 
-Verdict Confirmation::verdict() const {
+PromotionVerdict Confirmation::verdict() const {
   const auto measured_runs = [&](const Params& params) {
     std::vector<ConfirmationRun> runs;
     for (const auto* trial : runs_of(params)) {
@@ -78,8 +78,8 @@ Verdict Confirmation::verdict() const {
     }
     return runs;
   };
-  return compare(measured_runs(of_default().params), measured_runs(winner_.params), most_pairs(),
-                 direction_at(options_.session.directions, 0));
+  return promotion_verdict(measured_runs(of_default().params), measured_runs(winner_.params),
+                           most_pairs(), direction_at(options_.session.directions, 0));
 }
 
 void Confirmation::decide_over_failed_default(StudyResult& result) const {
@@ -96,7 +96,7 @@ void Confirmation::decide_by_pairs(StudyResult& result) const {
                     std::to_string(kFewestPairs) + " pairs of runs, not " + std::to_string(pairs);
     return;
   }
-  const Verdict verdict = this->verdict();
+  const PromotionVerdict verdict = this->verdict();
   result.promoted = verdict.better;
   result.gain = verdict.gain;
   result.needed = verdict.needed;

@@ -38,7 +38,7 @@ class Confirmation {
   /// The confirmation runs of `params` that count, in order.
   std::vector<const Trial*> runs_of(const Params& params) const;
   /// Requires as many confirmation runs of the default as of the winner.
-  Verdict verdict() const;
+  PromotionVerdict verdict() const;
   void decide_over_failed_default(StudyResult& result) const;
   void decide_by_pairs(StudyResult& result) const;
 

@@ -28,7 +28,7 @@ struct DefaultSource {
   bool operator==(const DefaultSource&) const = default;
 };
 
-/// By the names of parameters; what is not named is not known.
+/// Sources by the names of parameters; the source of a parameter without an entry is not known.
 using DefaultSources = std::map<std::string, DefaultSource>;
 
 /// Returns for example "given", "argparse of train.py", "assumed".

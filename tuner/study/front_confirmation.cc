@@ -134,7 +134,7 @@ MeasuredParams FrontConfirmation::measured(const Trial& in_search) const {
   return result;
 }
 
-Verdict FrontConfirmation::verdict(const Params& params, std::size_t objective) const {
+PromotionVerdict FrontConfirmation::verdict(const Params& params, std::size_t objective) const {
   const auto measured_runs = [&](const Runs& runs, std::size_t count) {
     std::vector<ConfirmationRun> result;
     for (const Trial* run : std::span(runs).first(count)) {
@@ -149,8 +149,9 @@ Verdict FrontConfirmation::verdict(const Params& params, std::size_t objective) 
   const Runs &before = runs_of(trials_.front().params), &after = runs_of(params);
   const std::size_t pairs = std::min(before.size(), after.size());
   const double objectives = 1 + static_cast<double>(trials_.front().outcome.others.size());
-  return compare(measured_runs(before, pairs), measured_runs(after, pairs), options_.confirm_pairs,
-                 direction_at(options_.session.directions, objective), 1 / objectives);
+  return promotion_verdict(measured_runs(before, pairs), measured_runs(after, pairs),
+                           options_.confirm_pairs,
+                           direction_at(options_.session.directions, objective), 1 / objectives);
 }
 
 bool FrontConfirmation::is_confirmed(const Params& params) const {

@@ -45,7 +45,7 @@ class FrontConfirmation {
   int most_rounds() const;
   const Runs& runs_of(const Params& params) const;
   MeasuredParams measured(const Trial& in_search) const;
-  Verdict verdict(const Params& params, std::size_t objective) const;
+  PromotionVerdict verdict(const Params& params, std::size_t objective) const;
   bool is_confirmed(const Params& params) const;
   /// Returns whether the point runs in the next round.
   bool is_open(const Params& params) const;
@@ -53,8 +53,8 @@ class FrontConfirmation {
 
   const std::vector<Trial>& trials_;
   const StudyOptions& options_;
-  std::vector<const Trial*> front_;   ///< of the search, by the first objective
-  std::vector<const Trial*> chosen_;  ///< of the front, to be run again
+  std::vector<const Trial*> front_;   ///< front of the search, ordered by the first objective
+  std::vector<const Trial*> chosen_;  ///< members of the front to run again
   std::map<Params, Runs> runs_;
   /// The rest of the round that has begun.
   std::vector<Params> rest_;

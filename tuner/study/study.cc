@@ -113,7 +113,7 @@ class Study {
   TrialCrew& crew_;
   StudyObserver& observer_;
   const CancelToken& cancel_;
-  std::vector<Trial> trials_;              ///< those of the search first, as the session was told
+  std::vector<Trial> trials_;  ///< trials of the search first, in the order told to the session
   std::map<std::int64_t, Trial> running_;  ///< by their numbers
   std::string stopped_;                    ///< as in StudyResult
 };

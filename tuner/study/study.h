@@ -38,15 +38,15 @@
 namespace hocket {
 
 struct StudyOptions {
-  SessionOptions session;         ///< no donor counts with several objectives
-  int confirm_pairs = 5;          ///< at most; fewer than 2 cannot promote over a working default
-  bool end_trials_early = false;  ///< of the search, by the rule of tuner/trial/early_end.h
+  SessionOptions session;  ///< no donor counts with several objectives
+  int confirm_pairs = 5;   ///< limit; with fewer than 2 a default that works is never replaced
+  bool end_trials_early = false;  ///< ends hopeless trials of the search (tuner/trial/early_end.h)
   /// Ends the search after its first trial, which is of the default, when that does not complete.
   bool needs_default = false;
   /// Why the search of a resumed study had ended before its trials; it does not go on. May be
   /// empty.
   std::string stopped = {};
-  bool default_is_assumed = false;  ///< nobody said what the default is; for texts
+  bool default_is_assumed = false;  ///< the default was assumed; used in texts only
   /// Called for a donor when the first trial, which says what the job is, has finished and no other
   /// has. May be empty. When the study is resumed, `session` must have the donor that it returned.
   std::function<Result<std::optional<Donor>>(const Trial& first)> find_donor = {};
@@ -77,12 +77,12 @@ struct MeasuredParams {
   double spread = 0;
   /// Values of further objectives: medians over the runs of a front, else those of the search.
   std::vector<double> others = {};
-  std::vector<double> other_spreads = {};  ///< of the same runs; with several objectives only
+  std::vector<double> other_spreads = {};  ///< over the same runs; empty with one objective
 
   bool operator==(const MeasuredParams&) const = default;
 };
 
-/// At most so many points of a front run again.
+/// Limit on the points of a front that run again.
 inline constexpr int kMostFrontPoints = 4;
 
 /// The result of running a point of a front again (tuner/study/front_confirmation.h).
@@ -93,10 +93,10 @@ enum class FrontState {
 };
 
 struct FrontPoint {
-  std::int64_t number = 0;  ///< of its trial in the search, from 0
+  std::int64_t number = 0;  ///< number of its trial in the search, from 0
   MeasuredParams measured;
   FrontState state = FrontState::searched;
-  int runs = 0;  ///< how often it ran again
+  int runs = 0;  ///< number of further runs
 
   bool operator==(const FrontPoint&) const = default;
 };
@@ -107,12 +107,12 @@ struct StudyResult {
   /// first one.
   MeasuredParams best;
   bool promoted = false;
-  double gain = 0;    ///< share of the default's value that the winner saves (Verdict)
-  double needed = 0;  ///< the gain that has to be exceeded (Verdict)
-  /// Where the gain lies (Verdict); nothing when fewer than two pairs were compared.
+  double gain = 0;    ///< share of the default's value that the winner saves (PromotionVerdict)
+  double needed = 0;  ///< the gain that has to be exceeded (PromotionVerdict)
+  /// Confidence interval of the gain (PromotionVerdict); absent with fewer than two pairs.
   std::optional<GainInterval> interval = {};
   std::string reason;  ///< why promoted or not, one line
-  /// Why the search ended before its trials were used up; empty if it did not.
+  /// Reason if the search ended before its trials were used up; otherwise empty.
   std::string stopped = {};
   /// With several objectives: the settings that no other one beats in all of them, the best in the
   /// first one in front.
@@ -130,7 +130,7 @@ struct StudyResult {
 Result<StudyResult> run_study(const StudyOptions& options, std::vector<Trial> history,
                               TrialCrew& crew, StudyObserver& observer, const CancelToken& cancel);
 
-/// With a crew of one runner.
+/// Runs the study with a crew of one runner.
 Result<StudyResult> run_study(const StudyOptions& options, std::vector<Trial> history,
                               TrialRunner& runner, StudyObserver& observer,
                               const CancelToken& cancel);

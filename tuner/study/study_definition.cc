@@ -183,7 +183,7 @@ nlohmann::json to_json(const StudyDefinition& definition) {
                              {"time_limit_ns", definition.time_limit_ns},
                              {"working_directory", definition.working_directory}};
   if (definition.method != SearchMethod::model) document["method"] = to_string(definition.method);
-  for (const Limit& limit : definition.limits) document["limits"].push_back(to_text(limit));
+  for (const MetricLimit& limit : definition.limits) document["limits"].push_back(to_text(limit));
   if (!definition.default_sources.empty())
     document["default_sources"] = to_json(definition.default_sources);
   if (definition.stop_early) document["stop_early"] = true;

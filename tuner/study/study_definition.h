@@ -29,7 +29,7 @@ struct StudyDefinition {
   /// If not empty, the search looks for the Pareto front.
   std::vector<Objective> other_objectives = {};
   /// A trial that exceeds one of them has failed.
-  std::vector<Limit> limits = {};
+  std::vector<MetricLimit> limits = {};
   /// Number of matches of a regex objective to drop.
   std::int64_t skip = 0;
   SearchMethod method = SearchMethod::model;

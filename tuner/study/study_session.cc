@@ -42,7 +42,7 @@ bool take(std::deque<Params>& queue, const Params& params) {
 
 }  // namespace
 
-bool simulates(const StudyDefinition& definition) {
+bool uses_simulator(const StudyDefinition& definition) {
   return definition.other_objectives.empty() &&
          definition.objective.kind != ObjectiveKind::memory &&
          definition.objective.direction == Direction::minimise;
@@ -53,7 +53,7 @@ SessionOptions session_options(const StudyDefinition& definition) {
           .search = {.method = definition.method,
                      .seed = static_cast<std::uint64_t>(definition.seed),
                      .step = definition.step,
-                     .simulate = simulates(definition),
+                     .simulate = uses_simulator(definition),
                      .direction = definition.objective.direction,
                      .objectives = 1 + definition.other_objectives.size(),
                      .donor = definition.donor},

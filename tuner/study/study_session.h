@@ -43,7 +43,7 @@ inline constexpr int kLeastTrials = 6;
 struct SessionOptions {
   Space space;
   SearchOptions search = {};
-  std::int64_t trials = 30;  ///< of the search, the default included; at least 1
+  std::int64_t trials = 30;  ///< trials of the search, including the default; at least 1
   bool stop_early = false;   ///< by the rules of tuner/search/stop_rule.h
   /// Directions of the objectives, in order; those without one are minimised. Trials are told as
   /// they were measured; the search is told their costs.
@@ -61,7 +61,7 @@ struct SessionOptions {
 /// not above 0 ends the simulation (tuner/search/optimizer.h). Only a peak of memory, and what is
 /// maximised, is not a time at all. Several objectives are weighed anew for each trial, which
 /// leaves no time to simulate.
-bool simulates(const StudyDefinition& definition);
+bool uses_simulator(const StudyDefinition& definition);
 
 /// Returns what the search of a study starts from, with the donor that the definition holds.
 SessionOptions session_options(const StudyDefinition& definition);
@@ -78,9 +78,9 @@ std::vector<Direction> directions_of(const StudyDefinition& definition);
 enum class AskKind {
   search,       ///< the search asked for it
   recommended,  ///< the last trial of the budget tries what is recommended
-  preferred,    ///< the caller's, by prefer()
-  again,        ///< its run was lost
-  given,        ///< of a past trial: nobody asked for it
+  preferred,    ///< the caller asked for it by prefer()
+  again,        ///< it is asked again because its run was lost
+  given,        ///< a past trial, which nobody asked for
 };
 
 enum class SessionEnd { none, trials, space, rule };
@@ -175,11 +175,11 @@ class StudySession {
   std::unique_ptr<Search> search_;
   std::set<Params> outstanding_, told_;
   std::vector<Evaluation> evaluations_;  ///< in the order of telling
-  std::deque<Params> lost_;              ///< to be asked again
+  std::deque<Params> lost_;              ///< lost settings, which are asked again
   std::deque<Params> preferred_;
   std::deque<Params> spare_;  ///< asked again once the search has nothing left
   std::vector<double> expected_improvements_;
-  std::vector<double> noises_;  ///< of the trials that tell, as shares of their values
+  std::vector<double> noises_;  ///< noise of each trial that tells it, as a share of its value
   std::optional<std::size_t> best_;
   std::optional<double> exposed_of_best_;
   SessionEnd end_ = SessionEnd::none;

@@ -59,7 +59,7 @@ class SerialCrew final : public TrialCrew {
   TrialRunner& runner_;
   std::int64_t next_number_;
   std::optional<Trial> started_;
-  std::span<const double> incumbent_;  ///< of the trial that was started
+  std::span<const double> incumbent_;  ///< samples that the started trial is compared with
 };
 
 }  // namespace hocket

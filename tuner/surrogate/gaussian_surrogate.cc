@@ -72,7 +72,7 @@ std::vector<double> half_rank_warped(std::vector<double> values) {
   return values;
 }
 
-GaussianSurrogate::GaussianSurrogate(const Space& space, Warp warp) : warp_(warp) {
+GaussianSurrogate::GaussianSurrogate(const Space& space, ValueWarp warp) : warp_(warp) {
   for (const auto& parameter : space.parameters())
     categorical_.push_back(std::holds_alternative<Choices>(parameter.domain));
 }
@@ -92,7 +92,7 @@ void GaussianSurrogate::fit(std::span<const Observation> told,
     values.push_back(observation->value);
     errors.push_back(observation->standard_error);
   }
-  if (warp_ == Warp::worse_half) values = half_rank_warped(std::move(values));
+  if (warp_ == ValueWarp::worse_half) values = half_rank_warped(std::move(values));
   // Scaled first, so that sums of huge values stay finite.
   double largest = 0;
   for (const double value : values) largest = std::max(largest, std::abs(value));

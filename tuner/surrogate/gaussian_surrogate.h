@@ -17,14 +17,14 @@ namespace hocket {
 
 /// Transformation of the values before they are modelled. A search warps; an assessment of how well
 /// every value is predicted does not.
-enum class Warp { none, worse_half };
+enum class ValueWarp { none, worse_half };
 
 class GaussianSurrogate final : public Surrogate {
  public:
   /// Most told points that the model keeps, since its time grows with their square.
   static constexpr std::size_t kMostKept = 256;
 
-  explicit GaussianSurrogate(const Space& space, Warp warp = Warp::worse_half);
+  explicit GaussianSurrogate(const Space& space, ValueWarp warp = ValueWarp::worse_half);
 
   void fit(std::span<const Observation> told, std::span<const Observation> pending) override;
   Belief believe(std::span<const UnitPoint> points) override;
@@ -36,7 +36,7 @@ class GaussianSurrogate final : public Surrogate {
   Eigen::MatrixXd leave_one_out() const;
 
  private:
-  const Warp warp_;
+  const ValueWarp warp_;
   std::vector<bool> categorical_;
   std::optional<GaussianProcess> process_;
   /// Mean and deviation by which the process's values are standardised.

@@ -23,7 +23,7 @@ enum Constant : Eigen::Index {
   kSplit,        ///< channel_split
   kSlowdown,     ///< factor on compute_slowdown
   kSlowdownPerChannel,
-  kSlowdownPerByte,  ///< at 64 MiB in flight
+  kSlowdownPerByte,  ///< value at 64 MiB in flight
   kConstants,
   // Nominal step only: growth of a layer's bytes with its position, and towards both ends.
   kTilt = kConstants,
@@ -74,7 +74,7 @@ constexpr std::int64_t kIterations = 2;
 /// too far for Gauss-Newton steps.
 struct NominalShape {
   int layers;
-  double overhead_ns;  ///< of a part; its latency is five times as long
+  double overhead_ns;  ///< overhead of a part; the latency is five times as long
 };
 
 constexpr std::array<NominalShape, 4> kNominalShapes{{{16, 2e5}, {3, 2e5}, {48, 2e5}, {16, 2e6}}};

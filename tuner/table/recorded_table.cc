@@ -273,7 +273,7 @@ Result<RecordedTable> RecordedTable::parse(std::string_view text,
     values.push_back(values_of(column.texts));
     columns.push_back(column.name);
     const Domain& domain = values.back().domain;
-    parameters.push_back({parameter_name(column.name, parameters), domain, middle(domain)});
+    parameters.push_back({parameter_name(column.name, parameters), domain, middle_value(domain)});
   }
   std::set<std::string> named;
   HOCKET_TRY(set_defaults(parameters, columns, options.default_setting, named));
@@ -316,7 +316,7 @@ Params RecordedTable::params_of(const Setting& setting) const {
 RecordedTable::Setting RecordedTable::setting_of(const Params& params) const {
   Setting setting;
   for (const auto& parameter : space_.parameters()) {
-    const auto count = static_cast<double>(hocket::size(parameter.domain));
+    const auto count = static_cast<double>(hocket::value_count(parameter.domain));
     const double middle_of_bin = encode(parameter.domain, params.at(parameter.name)) * count;
     setting.push_back(static_cast<std::uint32_t>(middle_of_bin));
   }
@@ -334,7 +334,7 @@ double RecordedTable::distance(const Setting& a, const Setting& b) const {
     const Domain& domain = space_.parameters()[i].domain;
     const bool is_choice = std::holds_alternative<Choices>(domain);
     const double apart = (static_cast<double>(a[i]) - static_cast<double>(b[i])) /
-                         static_cast<double>(hocket::size(domain));
+                         static_cast<double>(hocket::value_count(domain));
     sum += is_choice ? (a[i] == b[i] ? 0 : 1) : apart * apart;
   }
   return sum;

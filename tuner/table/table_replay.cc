@@ -45,9 +45,9 @@ void recommend(const RecordedTable& table, const Search& search, ReplayedTrial& 
 
 }  // namespace
 
-Result<std::vector<ReplayedTrial>> replay(const RecordedTable& table, Search& search,
-                                          std::size_t trials, std::uint64_t seed,
-                                          Direction direction) {
+Result<std::vector<ReplayedTrial>> replay_table(const RecordedTable& table, Search& search,
+                                                std::size_t trials, std::uint64_t seed,
+                                                Direction direction) {
   Draws draws(seed);
   std::set<Params> measured;
   std::vector<ReplayedTrial> replayed;

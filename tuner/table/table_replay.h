@@ -29,8 +29,8 @@ struct ReplayedTrial {
 /// setting that was not recorded is not a trial: the search is told that it failed, so that it
 /// learns where nothing was recorded, and the nearest recorded setting not yet measured is tried
 /// instead.
-Result<std::vector<ReplayedTrial>> replay(const RecordedTable& table, Search& search,
-                                          std::size_t trials, std::uint64_t seed,
-                                          Direction direction = Direction::minimise);
+Result<std::vector<ReplayedTrial>> replay_table(const RecordedTable& table, Search& search,
+                                                std::size_t trials, std::uint64_t seed,
+                                                Direction direction = Direction::minimise);
 
 }  // namespace hocket

@@ -75,9 +75,9 @@ std::string seconds_text(std::int64_t ns) {
 }
 
 /// Returns the lowest limit on memory, if there is one.
-std::optional<std::int64_t> memory_limit_bytes(const std::vector<Limit>& limits) {
+std::optional<std::int64_t> memory_limit_bytes(const std::vector<MetricLimit>& limits) {
   std::optional<std::int64_t> lowest;
-  for (const Limit& limit : limits) {
+  for (const MetricLimit& limit : limits) {
     if (limit.objective.kind != ObjectiveKind::memory || limit.is_least) continue;
     // Above 2^63 bytes no limit is left.
     const auto bytes = static_cast<std::int64_t>(std::min(limit.bound, 0x1p62));
@@ -88,9 +88,9 @@ std::optional<std::int64_t> memory_limit_bytes(const std::vector<Limit>& limits)
 
 std::string over_memory_text(const ProcessResult& result, std::int64_t limit_bytes) {
   return "its processes held " +
-         value_text(static_cast<double>(result.peak_memory_bytes), Unit::bytes) +
+         value_text(static_cast<double>(result.peak_memory_bytes), ObjectiveUnit::bytes) +
          " of memory, over the limit of " +
-         value_text(static_cast<double>(limit_bytes), Unit::bytes) + ", and were ended";
+         value_text(static_cast<double>(limit_bytes), ObjectiveUnit::bytes) + ", and were ended";
 }
 
 /// Returns how the command ended and its last output.
@@ -220,7 +220,7 @@ Result<void> CommandRunner::remove_stale_files() const {
   }
   std::vector<Objective> objectives = {options_.objective};
   for (const Objective& other : options_.other_objectives) objectives.push_back(other);
-  for (const Limit& limit : options_.limits) objectives.push_back(limit.objective);
+  for (const MetricLimit& limit : options_.limits) objectives.push_back(limit.objective);
   for (const Objective& objective : objectives) {
     if (objective.kind != ObjectiveKind::file) continue;
     if (auto ok = remove_numbers(file_of(objective)); !ok) return ok;
@@ -303,14 +303,14 @@ bool CommandRunner::needs_report() const {
          std::ranges::any_of(options_.other_objectives, is_report);
 }
 
-Evidence CommandRunner::evidence_for(const Objective& objective, const ProcessResult& result,
-                                     const TrialOutcome& outcome) const {
-  Evidence evidence{.stdout_text = result.stdout_text,
-                    .stderr_text = result.stderr_text,
-                    .wall_ns = result.wall_ns,
-                    .peak_memory_bytes = result.peak_memory_bytes,
-                    .report = outcome.report,
-                    .file_text = {}};
+TrialEvidence CommandRunner::evidence_for(const Objective& objective, const ProcessResult& result,
+                                          const TrialOutcome& outcome) const {
+  TrialEvidence evidence{.stdout_text = result.stdout_text,
+                         .stderr_text = result.stderr_text,
+                         .wall_ns = result.wall_ns,
+                         .peak_memory_bytes = result.peak_memory_bytes,
+                         .report = outcome.report,
+                         .file_text = {}};
   if (objective.kind == ObjectiveKind::file) {
     evidence.file_text = read_numbers_file(file_of(objective));
   }
@@ -321,8 +321,8 @@ void CommandRunner::measure(const ProcessResult& result, TrialOutcome& outcome) 
   if (options_.objective.kind == ObjectiveKind::automatic) {
     options_.objective.kind = outcome.report ? ObjectiveKind::report : ObjectiveKind::wall;
   }
-  auto measured = evaluate(options_.objective, options_.skip,
-                           evidence_for(options_.objective, result, outcome));
+  auto measured = evaluate_objective(options_.objective, options_.skip,
+                                     evidence_for(options_.objective, result, outcome));
   const auto others = measured ? measure_others(result, outcome) : failure(measured.error());
   if (!others) {
     outcome.message = printable(others.error().message, kMessageLimitBytes);
@@ -338,7 +338,8 @@ Result<void> CommandRunner::measure_others(const ProcessResult& result,
                                            TrialOutcome& outcome) const {
   for (std::size_t i = 0; i < options_.other_objectives.size(); ++i) {
     const Objective& objective = options_.other_objectives[i];
-    auto measured = evaluate(objective, options_.skip, evidence_for(objective, result, outcome));
+    auto measured =
+        evaluate_objective(objective, options_.skip, evidence_for(objective, result, outcome));
     if (!measured) return failure(measured.error().in("objective " + label_of(objective)));
     outcome.others.push_back(measured->value);
     outcome.metrics[metric_of_other(i)] = std::move(measured->samples);
@@ -347,13 +348,13 @@ Result<void> CommandRunner::measure_others(const ProcessResult& result,
 }
 
 void CommandRunner::apply_limits(const ProcessResult& result, TrialOutcome& outcome) const {
-  for (const Limit& limit : options_.limits) {
+  for (const MetricLimit& limit : options_.limits) {
     if (outcome.state != TrialState::complete) return;
     const Objective& objective = limit.objective;
     const bool only_grows =
         objective.kind == ObjectiveKind::memory || objective.kind == ObjectiveKind::wall;
     if (result.ended_early && (!only_grows || limit.is_least)) continue;
-    const auto why = problem(limit, options_.skip, evidence_for(objective, result, outcome));
+    const auto why = limit_problem(limit, options_.skip, evidence_for(objective, result, outcome));
     if (!why) continue;
     set_failed(outcome, printable(*why, kMessageLimitBytes));
   }

@@ -41,7 +41,7 @@ struct CommandOptions {
   std::vector<std::string> command;
   Objective objective;
   std::vector<Objective> other_objectives = {};  ///< must not be automatic
-  std::vector<Limit> limits = {};
+  std::vector<MetricLimit> limits = {};
   std::size_t skip = 0;           ///< leading matches of a regex objective to drop as warm-up
   std::string working_directory;  ///< empty: that of this process
   std::optional<std::int64_t> time_limit_ns;
@@ -86,8 +86,8 @@ class CommandRunner final : public TrialRunner {
   /// Returns the outcome of a command that was not ended early, before limits are applied.
   TrialOutcome judge(const Params& params, const ProcessResult& result);
   bool needs_report() const;
-  Evidence evidence_for(const Objective& objective, const ProcessResult& result,
-                        const TrialOutcome& outcome) const;
+  TrialEvidence evidence_for(const Objective& objective, const ProcessResult& result,
+                             const TrialOutcome& outcome) const;
   /// Evaluates all objectives into `outcome`; resolves an automatic first objective.
   void measure(const ProcessResult& result, TrialOutcome& outcome);
   Result<void> measure_others(const ProcessResult& result, TrialOutcome& outcome) const;

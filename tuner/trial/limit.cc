@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kAtMost = "<=", kAtLeast = ">=";
 constexpr std::size_t kLimitQuoteBytes = 60;
 
-std::string_view sign_of(const Limit& limit) {
+std::string_view sign_of(const MetricLimit& limit) {
   return limit.is_least ? kAtLeast : kAtMost;
 }
 
@@ -35,7 +35,7 @@ std::string measured_name(const Objective& objective) {
 
 }  // namespace
 
-Result<Limit> parse_limit(std::string_view text) {
+Result<MetricLimit> parse_limit(std::string_view text) {
   const auto refuse = [&](const std::string& why) {
     return failure(ErrorCode::invalid_argument,
                    "limit \"" + printable(text, kLimitQuoteBytes) + "\": " + why);
@@ -58,27 +58,28 @@ Result<Limit> parse_limit(std::string_view text) {
     return refuse("a limit has no max:; write >= for a least value");
   const auto bound = parse_value(text.substr(at + kAtMost.size()), unit_of(*objective));
   if (!bound) return refuse(bound.error().message);
-  return Limit{std::move(*objective), *bound, sign == kAtLeast};
+  return MetricLimit{std::move(*objective), *bound, sign == kAtLeast};
 }
 
-std::string to_text(const Limit& limit) {
+std::string to_text(const MetricLimit& limit) {
   return to_text(limit.objective) + std::string(sign_of(limit)) +
          to_text(ParameterValue(limit.bound));
 }
 
-std::string readable(const Limit& limit) {
+std::string readable(const MetricLimit& limit) {
   const Objective& objective = limit.objective;
   return (objective.name.empty() ? to_text(objective) : objective.name) +
          std::string(sign_of(limit)) + value_text(limit.bound, unit_of(objective));
 }
 
-std::optional<std::string> problem(const Limit& limit, std::size_t skip, const Evidence& evidence) {
-  const auto measured = evaluate(limit.objective, skip, evidence);
+std::optional<std::string> limit_problem(const MetricLimit& limit, std::size_t skip,
+                                         const TrialEvidence& evidence) {
+  const auto measured = evaluate_objective(limit.objective, skip, evidence);
   if (!measured) return "limit " + readable(limit) + ": " + measured.error().message;
   const bool is_within =
       limit.is_least ? measured->value >= limit.bound : measured->value <= limit.bound;
   if (is_within) return std::nullopt;
-  const Unit unit = unit_of(limit.objective);
+  const ObjectiveUnit unit = unit_of(limit.objective);
   return measured_name(limit.objective) + " " + value_text(measured->value, unit) +
          (limit.is_least ? " is under" : " is over") + " the limit of " +
          value_text(limit.bound, unit);

@@ -12,28 +12,29 @@
 
 namespace hocket {
 
-struct Limit {
+struct MetricLimit {
   Objective objective;  ///< any kind but automatic
   double bound = 0;  ///< in the objective's unit (tuner/trial/objective_unit.h), finite, at least 0
   bool is_least = false;  ///< the metric must be at least `bound`, not at most
 
-  bool operator==(const Limit&) const = default;
+  bool operator==(const MetricLimit&) const = default;
 };
 
 /// Parses OBJECTIVE<=NUMBER or OBJECTIVE>=NUMBER, as in "memory<=4G", "wall<=60s",
 /// "loss=regex:loss=([0-9.]+)<=3.5", "regex:tok/s=([0-9.]+)>=900". The objective has no direction;
 /// the number follows parse_value() (tuner/trial/objective_unit.h).
-Result<Limit> parse_limit(std::string_view text);
+Result<MetricLimit> parse_limit(std::string_view text);
 
 /// Returns text that parse_limit() reads back.
-std::string to_text(const Limit& limit);
+std::string to_text(const MetricLimit& limit);
 
 /// Returns "memory<=4 GiB", for people.
-std::string readable(const Limit& limit);
+std::string readable(const MetricLimit& limit);
 
 /// Returns nothing if the trial is within the limit, otherwise the reason: "peak memory 5.2 GiB is
 /// over the limit of 4 GiB", "speed 800 tokens/s is under the limit of 900 tokens/s", or the error
-/// of evaluate() (tuner/trial/objective.h).
-std::optional<std::string> problem(const Limit& limit, std::size_t skip, const Evidence& evidence);
+/// of evaluate_objective() (tuner/trial/objective.h).
+std::optional<std::string> limit_problem(const MetricLimit& limit, std::size_t skip,
+                                         const TrialEvidence& evidence);
 
 }  // namespace hocket

@@ -30,13 +30,13 @@ std::string quoted_metric(std::string_view text) {
   return result;
 }
 
-Measurement measurement(std::vector<double> samples) {
+ObjectiveMeasurement measurement(std::vector<double> samples) {
   const double middle = median(samples);
   const double width = spread(samples);
   return {middle, width, std::move(samples)};
 }
 
-Result<Measurement> from_report(const std::optional<RunReport>& report) {
+Result<ObjectiveMeasurement> from_report(const std::optional<RunReport>& report) {
   if (!report) return invalid("the job wrote no report to the file that HOCKET_REPORT names");
   if (report->iterations.empty()) return invalid("the job's report has no iteration");
   std::vector<double> samples;
@@ -47,7 +47,7 @@ Result<Measurement> from_report(const std::optional<RunReport>& report) {
 }
 
 /// Says that `pattern` fits no line, and what it may have been meant to fit.
-Error no_match(const std::string& pattern, const Evidence& evidence) {
+Error no_match(const std::string& pattern, const TrialEvidence& evidence) {
   const std::size_t bytes = evidence.stdout_text.size() + evidence.stderr_text.size();
   Error error{ErrorCode::invalid_argument, "no match of " + pattern};
   if (bytes == 0) {
@@ -65,8 +65,8 @@ Error no_match(const std::string& pattern, const Evidence& evidence) {
   return error;
 }
 
-Result<Measurement> from_output(const std::string& pattern, std::size_t skip,
-                                const Evidence& evidence) {
+Result<ObjectiveMeasurement> from_output(const std::string& pattern, std::size_t skip,
+                                         const TrialEvidence& evidence) {
   const auto matcher = LineMatcher::make(pattern);
   HOCKET_TRY(matcher);
   auto matches = matcher->first_groups(evidence.stdout_text);
@@ -87,7 +87,8 @@ Result<Measurement> from_output(const std::string& pattern, std::size_t skip,
   return measurement(std::move(samples));
 }
 
-Result<Measurement> from_file(const std::string& path, const std::optional<std::string>& text) {
+Result<ObjectiveMeasurement> from_file(const std::string& path,
+                                       const std::optional<std::string>& text) {
   if (!text) return invalid("the command wrote no file " + path);
   auto numbers = parse_numbers(*text);
   if (!numbers) return failure(numbers.error().in("file " + path));
@@ -190,8 +191,8 @@ std::string label_of(const Objective& objective) {
   return objective.name + (objective.unit.empty() ? "" : " (" + objective.unit + ")");
 }
 
-Result<Measurement> evaluate(const Objective& objective, std::size_t skip,
-                             const Evidence& evidence) {
+Result<ObjectiveMeasurement> evaluate_objective(const Objective& objective, std::size_t skip,
+                                                const TrialEvidence& evidence) {
   switch (objective.kind) {
     case ObjectiveKind::automatic:
       break;

@@ -53,14 +53,14 @@ bool measures_same(const Objective& a, const Objective& b);
 std::string label_of(const Objective& objective);
 
 /// Output, metrics and files of one trial.
-struct Evidence {
+struct TrialEvidence {
   std::string stdout_text, stderr_text;
   std::int64_t wall_ns = 0, peak_memory_bytes = 0;
   std::optional<RunReport> report;
   std::optional<std::string> file_text;  ///< content of the objective's file, if it exists
 };
 
-struct Measurement {
+struct ObjectiveMeasurement {
   double value = 0;   ///< median of the samples
   double spread = 0;  ///< half interquartile range of the samples (core/base/statistics.h)
   std::vector<double> samples;
@@ -70,8 +70,8 @@ struct Measurement {
 /// searched in stdout, and in stderr if stdout holds no match; only the first 4,096 bytes of each
 /// line count. The error names the missing input, or quotes text that is not a finite number of at
 /// least 0. Requires a kind other than automatic.
-Result<Measurement> evaluate(const Objective& objective, std::size_t skip,
-                             const Evidence& evidence);
+Result<ObjectiveMeasurement> evaluate_objective(const Objective& objective, std::size_t skip,
+                                                const TrialEvidence& evidence);
 
 /// Parses a finite number of at least 0 that fills the whole text.
 Result<double> parse_sample(std::string_view text);

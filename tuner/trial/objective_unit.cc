@@ -31,34 +31,34 @@ constexpr Scale kSizes[] = {{"TiB", "", 0x1p40},
                             {"B", "", 1}};
 constexpr std::size_t kUnitQuoteBytes = 60;
 
-std::vector<Scale> scales(const Unit& unit) {
+std::vector<Scale> scales(const ObjectiveUnit& unit) {
   switch (unit.kind) {
-    case Unit::Kind::nanoseconds:
+    case ObjectiveUnit::Kind::nanoseconds:
       return {std::begin(kTimes), std::end(kTimes)};
-    case Unit::Kind::bytes:
+    case ObjectiveUnit::Kind::bytes:
       return {std::begin(kSizes), std::end(kSizes)};
-    case Unit::Kind::own:
+    case ObjectiveUnit::Kind::own:
       break;
   }
   return {{unit.name, "", 1}};
 }
 
 /// Returns the factor of the scale `name` of `unit`, if there is one.
-std::optional<double> factor_of(std::string_view name, const Unit& unit) {
-  if (unit.kind == Unit::Kind::bytes) return size_factor(name);
+std::optional<double> factor_of(std::string_view name, const ObjectiveUnit& unit) {
+  if (unit.kind == ObjectiveUnit::Kind::bytes) return size_factor(name);
   for (const Scale& scale : scales(unit)) {
     if (name == scale.name || name == scale.other_name) return scale.factor;
   }
   return std::nullopt;
 }
 
-std::string expected(const Unit& unit) {
+std::string expected(const ObjectiveUnit& unit) {
   switch (unit.kind) {
-    case Unit::Kind::nanoseconds:
+    case ObjectiveUnit::Kind::nanoseconds:
       return "a time such as 1500000 (nanoseconds), 250ms, 60s or 5m";
-    case Unit::Kind::bytes:
+    case ObjectiveUnit::Kind::bytes:
       return "a number of bytes such as 65536, 512M, 4GiB or 100MB";
-    case Unit::Kind::own:
+    case ObjectiveUnit::Kind::own:
       break;
   }
   return unit.name.empty() ? "a number" : "a number of " + unit.name;
@@ -72,35 +72,35 @@ std::string number_text(double value, int digits) {
 
 }  // namespace
 
-Unit unit_of(const Objective& objective) {
+ObjectiveUnit unit_of(const Objective& objective) {
   switch (objective.kind) {
     case ObjectiveKind::automatic:
     case ObjectiveKind::wall:
     case ObjectiveKind::report:
-      return Unit::nanoseconds;
+      return ObjectiveUnit::nanoseconds;
     case ObjectiveKind::memory:
-      return Unit::bytes;
+      return ObjectiveUnit::bytes;
     case ObjectiveKind::regex:
     case ObjectiveKind::file:
       break;
   }
-  return {Unit::Kind::own, objective.unit};
+  return {ObjectiveUnit::Kind::own, objective.unit};
 }
 
-std::string to_string(const Unit& unit) {
+std::string to_string(const ObjectiveUnit& unit) {
   switch (unit.kind) {
-    case Unit::Kind::nanoseconds:
+    case ObjectiveUnit::Kind::nanoseconds:
       return "ns";
-    case Unit::Kind::bytes:
+    case ObjectiveUnit::Kind::bytes:
       return "bytes";
-    case Unit::Kind::own:
+    case ObjectiveUnit::Kind::own:
       break;
   }
   return unit.name;
 }
 
-std::string value_text(double value, const Unit& unit) {
-  if (unit.kind == Unit::Kind::own)
+std::string value_text(double value, const ObjectiveUnit& unit) {
+  if (unit.kind == ObjectiveUnit::Kind::own)
     return number_text(value, 6) + (unit.name.empty() ? "" : " " + unit.name);
   for (const Scale& scale : scales(unit)) {
     if (!scale.for_values || (std::abs(value) < scale.factor && scale.factor > 1)) continue;
@@ -109,7 +109,7 @@ std::string value_text(double value, const Unit& unit) {
   return number_text(value, 4);
 }
 
-Result<double> parse_value(std::string_view text, const Unit& unit) {
+Result<double> parse_value(std::string_view text, const ObjectiveUnit& unit) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const auto name = text.substr(static_cast<std::size_t>(end - text.data()));

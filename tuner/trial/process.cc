@@ -57,12 +57,12 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }
 
 /// The two ends of a pipe or a socket pair.
-using Ends = std::array<Descriptor, 2>;
+using Ends = std::array<FileDescriptor, 2>;
 
 Result<Ends> make_pipe() {
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) return failure(system_error("cannot make a pipe"));
-  Ends ends{Descriptor(fds[0]), Descriptor(fds[1])};
+  Ends ends{FileDescriptor(fds[0]), FileDescriptor(fds[1])};
   if (!ends[0] || !ends[1]) return failure(system_error("cannot make a pipe"));
   // Only the reading end is non-blocking: the command must see a plain blocking pipe.
   fcntl(ends[0].get(), F_SETFL, O_NONBLOCK);
@@ -74,7 +74,7 @@ Result<Ends> make_control() {
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0) {
     return failure(system_error("cannot make a socket pair"));
   }
-  Ends ends{Descriptor(fds[0]), Descriptor(fds[1])};
+  Ends ends{FileDescriptor(fds[0]), FileDescriptor(fds[1])};
   if (!ends[0] || !ends[1]) return failure(system_error("cannot make a socket pair"));
   return ends;
 }
@@ -101,8 +101,8 @@ class Run {
  private:
   struct Stream {
     explicit Stream(std::size_t limit_bytes) : capture(limit_bytes) {}
-    Descriptor pipe;
-    Capture capture;
+    FileDescriptor pipe;
+    OutputCapture capture;
   };
 
   void fork_supervisor(Ends& out, Ends& err, Ends& control);
@@ -122,7 +122,7 @@ class Run {
   const CancelToken& cancel_;
   ProcessResult result_;
   Stream stdout_, stderr_;
-  Descriptor control_;
+  FileDescriptor control_;
   pid_t supervisor_ = -1;
   std::optional<TreeMemory> memory_;
   std::int64_t start_ns_ = 0, next_look_ns_ = 0, next_sample_ns_ = 0;
@@ -170,7 +170,7 @@ void Run::fork_supervisor(Ends& out, Ends& err, Ends& control) {
   next_look_ns_ = start_ns_ + options_.watch_interval_ns;
   next_sample_ns_ = start_ns_ + kFirstSampleNs;
   supervisor_ = fork();
-  if (supervisor_ == 0) supervise(command);
+  if (supervisor_ == 0) supervise_command(command);
   const int error = errno;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   errno = error;

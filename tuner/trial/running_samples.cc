@@ -57,7 +57,7 @@ void LiveSamples::match_new_lines(std::string_view text, Seen& seen) const {
 
 Result<std::vector<double>> LiveSamples::read_output(const OutputSoFar& output) {
   match_new_lines(output.stdout_text, stdout_);
-  // Matches evaluate(): stderr counts while stdout holds no match.
+  // Matches evaluate_objective(): stderr counts while stdout holds no match.
   if (stdout_.matches.empty()) match_new_lines(output.stderr_text, stderr_);
   const auto& matches = stdout_.matches.empty() ? stderr_.matches : stdout_.matches;
   std::vector<double> samples;

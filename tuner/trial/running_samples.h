@@ -33,7 +33,7 @@ class LiveSamples {
                                   std::filesystem::path file);
 
   /// Returns all samples so far, from complete lines. Returns none if the content cannot be parsed
-  /// as samples: evaluate() reports the error after the command has ended.
+  /// as samples: evaluate_objective() reports the error after the command has ended.
   const std::vector<double>& read(const OutputSoFar& output);
 
  private:

@@ -20,7 +20,7 @@ struct Trial {
   std::int64_t number = 0;
   TrialPhase phase = TrialPhase::search;
   Params params = {};
-  /// In state `running` until the trial has ended.
+  /// Has the state `running` until the trial has ended.
   TrialOutcome outcome = {.state = TrialState::running};
   /// Runs the trial, or ran it. Empty: any worker may, or there is only one.
   std::string worker = {};

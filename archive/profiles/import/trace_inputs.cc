@@ -269,7 +269,7 @@ class InputReader {
     if (!packed.problem()) return taken;
     const auto why = stopped(name, packed);
     if (is_over_limit_ || !taken || !*taken) return failure(why.error());
-    return taken;  // who takes a text or a database notices where it ends
+    return taken;  // the parser of a text or a database notices a cut-off end itself
   }
 
   /// Reads a file of an archive that is packed by itself.

@@ -31,11 +31,11 @@ struct ReadingProgress {
 };
 
 struct TraceInputOptions {
-  std::istream* standard_input = nullptr;  ///< what "-" is
+  std::istream* standard_input = nullptr;  ///< the stream that the path "-" stands for
   std::function<void(const ReadingProgress&)> on_progress = {};
   UnpackLimits limits = {};
-  std::int64_t most_database_bytes = std::int64_t{16} << 30;  ///< of one that is unpacked
-  std::size_t most_files = 65'536;                            ///< in a folder
+  std::int64_t most_database_bytes = std::int64_t{16} << 30;  ///< limit on an unpacked database
+  std::size_t most_files = 65'536;                            ///< limit on the files in a folder
 };
 
 /// Calls `take` for each trace of `paths`, in their order; of folders, which are not searched

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "core/base/statistics.h"
-#include "profiler/metrics/exposed_slices.h"
+#include "profiler/metrics/exposed_time.h"
 #include "profiler/metrics/iteration_windows.h"
 #include "profiler/metrics/metrics.h"
 

@@ -19,8 +19,8 @@ namespace hocket {
 /// Figures of all collectives that are compared as one, in one profile. Those that compare ranks
 /// are medians, absent where clocks or missing traces withhold them (docs/METRICS.md).
 struct CollectiveFigure {
-  double per_iteration = 0;  ///< parts, on one rank
-  double exposed_ns = 0;     ///< of an iteration on one rank
+  double per_iteration = 0;  ///< number of parts, on one rank
+  double exposed_ns = 0;     ///< per iteration, on one rank
   std::optional<double> arrival_skew_ns, wait_ns, transfer_ns, bus_bandwidth;
 
   bool operator==(const CollectiveFigure&) const = default;
@@ -31,7 +31,7 @@ struct CollectiveDifference {
   std::optional<CollectiveKind> kind;  ///< absent where the trace does not say
   std::optional<std::int64_t> bytes;   ///< absent if its parts have other sizes in the two profiles
   std::string name;
-  std::string name_after;  ///< another than `name` where position in the step joins them
+  std::string name_after;  ///< differs from `name` if they were matched by position
   CollectiveFigure before = {}, after = {};
 
   double change_ns() const { return after.exposed_ns - before.exposed_ns; }

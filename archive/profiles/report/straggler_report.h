@@ -23,7 +23,7 @@ struct StragglerReport {
   std::string profile;
   ArrivalClock clock = ArrivalClock::common;
   double residual_ns = 0;  ///< with ArrivalClock::common: bound on the clocks' error
-  std::optional<std::int64_t> first_step = {}, last_step = {};  ///< those that were compared
+  std::optional<std::int64_t> first_step = {}, last_step = {};  ///< range of the compared steps
   Stragglers found;
   std::vector<std::string> notes = {};
 };

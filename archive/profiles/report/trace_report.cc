@@ -9,7 +9,7 @@
 
 #include "core/base/statistics.h"
 #include "profiler/clocks/clock_fit.h"
-#include "profiler/metrics/exposed_slices.h"
+#include "profiler/metrics/exposed_time.h"
 #include "profiler/metrics/iteration_windows.h"
 #include "profiler/metrics/metrics.h"
 
@@ -197,7 +197,7 @@ TraceReport report_traces(std::vector<RankTrace> traces, std::vector<std::string
   report.collectives = sums.means();
   // Notes on withheld figures come first.
   report.notes = std::move(job.withheld);
-  if (traces.size() < 2) report.notes.clear();  // there is nothing to compare
+  if (traces.size() < 2) report.notes.clear();  // one rank has nothing to compare
   if (!report.is_of_whole_trace) report.stragglers = compare_ranks(traces, fits, report.notes);
   report.notes.insert(report.notes.end(), notes.begin(), notes.end());
   report.advice = advice_for(report);

@@ -35,7 +35,7 @@ struct CollectiveReport {
   std::string name, group;  ///< group: empty for all ranks
   std::optional<CollectiveKind> kind;
   double per_iteration = 0;
-  double bytes = 0;  ///< of all of them; 0 where the trace does not say
+  double bytes = 0;  ///< sum over all of them; 0 if the trace does not say
   double busy_ns = 0, exposed_ns = 0;
 
   bool operator==(const CollectiveReport&) const = default;
@@ -44,13 +44,13 @@ struct CollectiveReport {
 struct TraceReport {
   std::string source;
   std::int64_t job_ranks = 1;  ///< ranks of the job, also those without a trace
-  /// There are no iterations in a trace, so the figures are of the whole trace as one.
+  /// True if a trace has no iterations; the figures then count the whole trace as one.
   bool is_of_whole_trace = false;
   std::vector<RankReport> ranks;              ///< by rank; at least one
   std::vector<CollectiveReport> collectives;  ///< the most exposed time first
   std::optional<StragglerReport> stragglers;  ///< absent where ranks cannot be compared
-  std::vector<std::string> notes;             ///< those that withhold figures first
-  std::vector<std::string> advice;            ///< what to try, what may gain most first
+  std::vector<std::string> notes;             ///< notes on withheld figures come first
+  std::vector<std::string> advice;            ///< suggestions, the largest possible gain first
 };
 
 /// Reports on traces, which are sorted by rank. `notes` are those of their import. Requires at

@@ -23,14 +23,15 @@ struct ImportedTrace {
 struct FileNotes {
   std::string path;
   ImportNotes notes;
-  std::size_t first = 0, count = 0;  ///< its traces in ImportedTraces, before settle_ranks()
+  /// Range of its traces in ImportedTraces before settle_ranks().
+  std::size_t first = 0, count = 0;
   std::vector<std::int64_t> ranks = {};
 };
 
 struct ImportedTraces {
   std::vector<ImportedTrace> traces;
   std::vector<FileNotes> files;
-  std::vector<std::string> notes;  ///< of all files together
+  std::vector<std::string> notes;  ///< notes on all files together
 };
 
 struct TraceReadOptions {

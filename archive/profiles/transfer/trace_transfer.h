@@ -17,7 +17,7 @@ namespace hocket {
 /// A trace file on this host, which is there as long as this object.
 struct LocalTrace {
   std::string path;
-  std::optional<ScratchFolder> folder = {};  ///< that the file was fetched into
+  std::optional<ScratchFolder> folder = {};  ///< holds the file if it was fetched
 };
 
 class TraceSource {

@@ -35,8 +35,8 @@ Result<SearchHistory> search_history(Store& store, const StudyRow& study) {
 
 }  // namespace
 
-Result<Explained> explain_study(Store& store, const std::string& name,
-                                const ExplainStudyOptions& wanted) {
+Result<StudyExplanation> explain_study(Store& store, const std::string& name,
+                                       const ExplainStudyOptions& wanted) {
   const auto study = store.study(name);
   HOCKET_TRY(study);
   const std::string title = "study " + study->name;
@@ -47,33 +47,33 @@ Result<Explained> explain_study(Store& store, const std::string& name,
   auto& trials = history->ended;
 
   const SessionOptions options = session_options(*definition);
-  Retraced retraced;
+  RetracedSearch retraced;
   const bool is_retraced =
       trials.size() * definition->space.parameters().size() <= wanted.retrace_limit;
   if (is_retraced) {
-    auto again = retrace(options, history->past);
+    auto again = retrace_search(options, history->past);
     if (!again) return failure(again.error().in(title));
     retraced = std::move(*again);
   }
-  auto explanation = explain(definition->space, trials,
-                             {.seed = options.search.seed,
-                              .direction = definition->objective.direction,
-                              .recommendation = std::move(retraced.recommendation)});
+  auto explanation = explain_search(definition->space, trials,
+                                    {.seed = options.search.seed,
+                                     .direction = definition->objective.direction,
+                                     .recommendation = std::move(retraced.recommendation)});
   if (!explanation) return failure(explanation.error().in(title));
   std::optional<StepCalibration> simulator;
   if (is_retraced && options.search.method == SearchMethod::model && options.search.simulate)
     simulator = calibrate_step(definition->space, std::move(definition->step), trials);
-  return Explained{title,
-                   to_text(definition->objective),
-                   label_of(definition->objective),
-                   definition->objective.direction,
-                   unit_of(definition->objective),
-                   std::move(definition->other_objectives),
-                   std::move(definition->space),
-                   std::move(trials),
-                   std::move(retraced.reasons),
-                   std::move(*explanation),
-                   std::move(simulator)};
+  return StudyExplanation{title,
+                          to_text(definition->objective),
+                          label_of(definition->objective),
+                          definition->objective.direction,
+                          unit_of(definition->objective),
+                          std::move(definition->other_objectives),
+                          std::move(definition->space),
+                          std::move(trials),
+                          std::move(retraced.reasons),
+                          std::move(*explanation),
+                          std::move(simulator)};
 }
 
 }  // namespace hocket

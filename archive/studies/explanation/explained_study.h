@@ -1,8 +1,8 @@
 #pragma once
 
 // A study of the store, explained: what its search learned, and why it ran each trial.
-// Thread-safe: an Explained is a value that does not change, and each call has its own search and
-// its own model.
+// Thread-safe: a StudyExplanation is a value that does not change, and each call has its own
+// search and its own model.
 
 #include <cstddef>
 #include <limits>
@@ -22,12 +22,12 @@
 namespace hocket {
 
 /// The search of a study, or a recorded table, explained.
-struct Explained {
+struct StudyExplanation {
   std::string title;      ///< "study NAME" or the name of the table's file
   std::string objective;  ///< explained objective; the first of several
-  std::string label;      ///< what plots and tables call it
+  std::string label;      ///< name of the objective in plots and tables
   Direction direction = Direction::minimise;
-  Unit unit = Unit::none;
+  ObjectiveUnit unit = ObjectiveUnit::none;
   std::vector<Objective> others;  ///< further objectives; not explained
   Space space;
   std::vector<Trial> trials;
@@ -44,13 +44,14 @@ inline constexpr std::size_t kPromptRetraceLimit = 720;
 struct ExplainStudyOptions {
   /// A search of at most this many trials times parameters is run again, for its reasons, its own
   /// recommendation and the calibration of its simulator, which takes as long as the search
-  /// thought. Others have no reasons, no calibrated simulator, and the recommendation of explain().
+  /// thought. Others have no reasons, no calibrated simulator, and the recommendation of
+  /// explain_search().
   std::size_t retrace_limit = std::numeric_limits<std::size_t>::max();
 };
 
 /// Loads and explains a study by its name or number. not_found if there is none, invalid_argument
 /// if fewer than two trials of its search have completed or if what is stored cannot be read.
-Result<Explained> explain_study(Store& store, const std::string& name,
-                                const ExplainStudyOptions& options = {});
+Result<StudyExplanation> explain_study(Store& store, const std::string& name,
+                                       const ExplainStudyOptions& options = {});
 
 }  // namespace hocket

@@ -41,7 +41,7 @@ nlohmann::json simulator_json(const StepCalibration& calibration) {
           {"discrepancy", calibration.discrepancy}};
 }
 
-nlohmann::json slice_json(const Slice& slice) {
+nlohmann::json slice_json(const BeliefSlice& slice) {
   auto points = nlohmann::json::array();
   for (const BelievedPoint& point : slice.points) {
     points.push_back({{"value", to_json(point.value)},
@@ -53,7 +53,7 @@ nlohmann::json slice_json(const Slice& slice) {
   return {{"parameter", slice.name}, {"points", std::move(points)}};
 }
 
-nlohmann::json surface_json(const Surface& surface) {
+nlohmann::json surface_json(const BeliefSurface& surface) {
   const auto values = [](const std::vector<ParameterValue>& list) {
     auto array = nlohmann::json::array();
     for (const auto& value : list) array.push_back(to_json(value));
@@ -72,7 +72,7 @@ nlohmann::json surface_json(const Surface& surface) {
           {"expected", std::move(rows)}};
 }
 
-nlohmann::json trials_json(const Explained& explained) {
+nlohmann::json trials_json(const StudyExplanation& explained) {
   auto trials = nlohmann::json::array();
   for (std::size_t i = 0; i < explained.trials.size(); ++i) {
     const Trial& trial = explained.trials[i];
@@ -89,7 +89,7 @@ nlohmann::json trials_json(const Explained& explained) {
 
 }  // namespace
 
-nlohmann::json to_json(const Explained& explained) {
+nlohmann::json to_json(const StudyExplanation& explained) {
   const Explanation& explanation = explained.explanation;
   const Recommendation& recommended = explanation.recommendation;
   auto importances = nlohmann::json::array();
@@ -98,7 +98,7 @@ nlohmann::json to_json(const Explained& explained) {
         {{"parameter", importance.name}, {"alone", importance.alone}, {"total", importance.total}});
   }
   auto slices = nlohmann::json::array();
-  for (const Slice& slice : explanation.slices) slices.push_back(slice_json(slice));
+  for (const BeliefSlice& slice : explanation.slices) slices.push_back(slice_json(slice));
   const auto& calibration = explanation.calibration;
   const auto& surface = explanation.surface;
   const auto& simulator = explained.simulator;

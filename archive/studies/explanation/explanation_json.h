@@ -9,6 +9,6 @@
 namespace hocket {
 
 /// Returns the document described in docs/formats/explanation.md.
-nlohmann::json to_json(const Explained& explained);
+nlohmann::json to_json(const StudyExplanation& explained);
 
 }  // namespace hocket

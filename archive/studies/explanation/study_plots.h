@@ -19,13 +19,13 @@ struct PlotChoice {
 };
 
 /// Returns the names of the plots that there are of `explained`.
-std::vector<std::string> study_plots(const Explained& explained);
+std::vector<std::string> study_plots(const StudyExplanation& explained);
 
 /// Returns one of the plots convergence, slices, contour, parallel, importance, calibration and
 /// front. not_found for another name, for a front of one objective, and for a contour or a
 /// calibration that the explanation lacks: the message says why and what to do. invalid_argument
 /// for a choice that names no parameter with several values, or one parameter twice.
-Result<std::string> study_plot(const Explained& explained, std::string_view plot,
+Result<std::string> study_plot(const StudyExplanation& explained, std::string_view plot,
                                const PlotChoice& choice = {});
 
 }  // namespace hocket

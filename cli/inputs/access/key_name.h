@@ -18,7 +18,7 @@ Result<std::string> find_key(HttpClient& client, const std::string& selector);
 /// A key's workload, as users select it.
 struct KeyWorkload {
   std::string name;
-  std::string program;  ///< of a plain command, else empty
+  std::string program;  ///< program of a plain command; empty for other workloads
 };
 
 /// Returns the same from a list of keys; `who` knows them ("the daemon"). A plain command may also

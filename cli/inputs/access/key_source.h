@@ -24,7 +24,7 @@ struct KeySource {
 
 struct KeySourceChoice {
   DaemonChoice daemon;
-  std::string store;  ///< of --store
+  std::string store;  ///< value of --store
 };
 
 /// Declares --daemon and --store.

@@ -100,7 +100,8 @@ Result<KnobSweep> parse_knob_sweep(std::string_view text) {
   }
 }
 
-Result<std::vector<std::vector<std::string>>> combinations(std::span<const KnobSweep> sweeps) {
+Result<std::vector<std::vector<std::string>>> sweep_combinations(
+    std::span<const KnobSweep> sweeps) {
   std::vector<std::vector<std::string>> all{{}};
   for (std::size_t i = 0; i < sweeps.size(); ++i) {
     const auto& sweep = sweeps[i];

@@ -31,7 +31,7 @@ Result<KnobSweep> parse_knob_sweep(std::string_view text);
 /// Returns every combination of one value per sweep; the last sweep varies fastest. No sweeps give
 /// one empty combination. invalid_argument if there are more than kMaxCombinations, or if two
 /// sweeps have the same knob, also under two names.
-Result<std::vector<std::vector<std::string>>> combinations(std::span<const KnobSweep> sweeps);
+Result<std::vector<std::vector<std::string>>> sweep_combinations(std::span<const KnobSweep> sweeps);
 
 inline constexpr std::size_t kMaxCombinations = 100'000;
 

@@ -14,7 +14,7 @@
 namespace hocket {
 
 struct SchedulePreset {
-  std::string_view name;     ///< what a command line calls it
+  std::string_view name;     ///< name on the command line
   std::string_view title;    ///< such as "DDP's defaults"
   std::string_view meaning;  ///< a few words, for lists
   ScheduleConfig config;

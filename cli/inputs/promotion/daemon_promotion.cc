@@ -23,7 +23,7 @@ Result<PromotionCandidate> choose_other(const ListedPromotions& listed,
                                         const PromotionChoice& choice, const Topology& host,
                                         const Error& none) {
   if (none.code != ErrorCode::not_found) return failure(none);
-  const auto chosen = choose(listed.others, choice, host);
+  const auto chosen = choose_promotion(listed.others, choice, host);
   if (!chosen) return failure(none);
   const PromotionCandidate& other = listed.others[*chosen];
   if (other.version > 0) return other;
@@ -33,7 +33,7 @@ Result<PromotionCandidate> choose_other(const ListedPromotions& listed,
 
 Result<PromotionCandidate> choose_listed(const ListedPromotions& listed,
                                          const PromotionChoice& choice, const Topology& host) {
-  const auto chosen = choose(listed.current, choice, host);
+  const auto chosen = choose_promotion(listed.current, choice, host);
   if (!chosen) return choose_other(listed, choice, host, chosen.error());
   return listed.current[*chosen];
 }

@@ -12,12 +12,13 @@ namespace hocket {
 
 struct DaemonVersion {
   PromotionCandidate promotion;
-  nlohmann::json answer;  ///< of GET /v1/configs/{key}
+  nlohmann::json answer;  ///< body of GET /v1/configs/{key}
 };
 
-/// Asks the daemon for its configurations, and for the current version of the one that choose()
-/// (archive/promotions/promotion_choice.h) selects on this host. Where it selects none but a key
-/// that went back to its default, the version says so; not_found if that key has no version.
+/// Asks the daemon for its configurations, and for the current version of the one that
+/// choose_promotion() (archive/promotions/promotion_choice.h) selects on this host. Where it
+/// selects none but a key that went back to its default, the version says so; not_found if that key
+/// has no version.
 Result<DaemonVersion> ask_for_version(const DaemonChoice& daemon, const PromotionChoice& choice);
 
 }  // namespace hocket

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t kOriginLimitBytes = 400;
 
-bool has_all(const Promoted& promoted, const std::vector<std::string>& names) {
+bool has_all(const PromotedVersions& promoted, const std::vector<std::string>& names) {
   return std::ranges::all_of(
       names, [&](const std::string& name) { return promoted.promotion.config.contains(name); });
 }
@@ -36,7 +36,7 @@ Error nothing_for(Store& store, const std::string& program) {
   const std::string name = program.substr(program.rfind('/') + 1);
   std::string others;
   if (const auto all = current_promotions(store)) {
-    for (const Promoted& each : *all) {
+    for (const PromotedVersions& each : *all) {
       if (each.workload.name != name) continue;
       others += (others.empty() ? "" : ", ") + std::string("--workload ") +
                 each.workload.fingerprint.substr(0, 8) + " is " + program_of(each.workload) +
@@ -53,9 +53,9 @@ Error why_none(Store& store, const PromotionChoice& choice, const Topology& host
                const Error& none) {
   const auto all = latest_promotions(store);
   if (!all) return all.error();
-  const auto chosen = choose(candidates_of(*all), choice, host);
+  const auto chosen = choose_promotion(candidates_of(*all), choice, host);
   if (!chosen) return none;
-  const Promoted& other = (*all)[*chosen];
+  const PromotedVersions& other = (*all)[*chosen];
   const auto study = study_name(store, other.promotion);
   if (!study) return study.error();
   return {ErrorCode::not_found, "no version is released for " + other.workload.name + " on " +
@@ -63,17 +63,18 @@ Error why_none(Store& store, const PromotionChoice& choice, const Topology& host
                                     standing_text(other.promotion, *study)};
 }
 
-Result<Promoted> promotion_of_command(Store& store, const SettingSource& source,
-                                      const StartedCommand& command) {
+Result<PromotedVersions> promotion_of_command(Store& store, const SettingSource& source,
+                                              const StartedCommand& command) {
   if (!source.choice.workload.empty()) return released_promotion(store, source.choice);
   const auto host = probe_topology();
   HOCKET_TRY(host);
   auto found = promotions_of_program(store, command.words, command.folder, *host);
   HOCKET_TRY(found);
   const auto names = placeholders_of(command.words);
-  std::ranges::stable_partition(*found, [&](const Promoted& each) { return has_all(each, names); });
+  std::ranges::stable_partition(*found,
+                                [&](const PromotedVersions& each) { return has_all(each, names); });
   PromotionChoice place = source.choice;
-  for (Promoted& each : *found) {
+  for (PromotedVersions& each : *found) {
     place.workload = each.workload.fingerprint;
     if (fit_of(candidate_of(each), place, *host) == PromotionFit::yes) return std::move(each);
   }
@@ -82,7 +83,7 @@ Result<Promoted> promotion_of_command(Store& store, const SettingSource& source,
 
 }  // namespace
 
-std::string origin_text(const Promoted& promoted, const std::string& study) {
+std::string origin_text(const PromotedVersions& promoted, const std::string& study) {
   const PromotionRow& version = promoted.promotion;
   std::string text = made_text(version, study);
   // Without pairs there is no gain: the default failed.
@@ -94,17 +95,17 @@ std::string origin_text(const Promoted& promoted, const std::string& study) {
   return text + ", for " + promoted.workload.name + " on " + place_text(promoted.topology);
 }
 
-Result<Promoted> released_promotion(Store& store, const PromotionChoice& choice) {
+Result<PromotedVersions> released_promotion(Store& store, const PromotionChoice& choice) {
   auto current = current_promotions(store);
   HOCKET_TRY(current);
   const auto host = probe_topology();
   HOCKET_TRY(host);
-  const auto chosen = choose(candidates_of(*current), choice, *host);
+  const auto chosen = choose_promotion(candidates_of(*current), choice, *host);
   if (!chosen) return failure(why_none(store, choice, *host, chosen.error()));
   return std::move((*current)[*chosen]);
 }
 
-Result<FoundSetting> found_setting(Store& store, const Promoted& promoted) {
+Result<FoundSetting> found_setting(Store& store, const PromotedVersions& promoted) {
   FoundSetting found;
   std::optional<StudyDefinition> definition;
   const auto name = study_name(store, promoted.promotion);

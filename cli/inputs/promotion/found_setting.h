@@ -21,13 +21,13 @@ struct FoundSetting {
 };
 
 /// Returns a promoted version as text: the study it comes from or who made it, its gain, its job.
-std::string origin_text(const Promoted& promoted, const std::string& study);
+std::string origin_text(const PromotedVersions& promoted, const std::string& study);
 
 /// Returns the released version that `choice` selects; not_found says whether there is one that is
 /// staged or was withdrawn.
-Result<Promoted> released_promotion(Store& store, const PromotionChoice& choice);
+Result<PromotedVersions> released_promotion(Store& store, const PromotionChoice& choice);
 
-Result<FoundSetting> found_setting(Store& store, const Promoted& promoted);
+Result<FoundSetting> found_setting(Store& store, const PromotedVersions& promoted);
 
 /// Asks the daemon for the setting that `choice` selects.
 Result<FoundSetting> found_setting(const DaemonChoice& daemon, const PromotionChoice& choice);

@@ -17,8 +17,10 @@ Result<MeasuredJob> read_measured_job(const std::string& store_option, const std
 
 std::string check_text(const MeasuredJob& job) {
   const double error = job.check.error();
-  return "profile " + job.name + ": " + value_text(job.check.predicted_ns, Unit::nanoseconds) +
-         " predicted for what took " + value_text(job.check.measured_ns, Unit::nanoseconds) + " (" +
+  return "profile " + job.name + ": " +
+         value_text(job.check.predicted_ns, ObjectiveUnit::nanoseconds) +
+         " predicted for what took " +
+         value_text(job.check.measured_ns, ObjectiveUnit::nanoseconds) + " (" +
          percent_text(std::abs(error)) + (error < 0 ? " too short)" : " too long)");
 }
 

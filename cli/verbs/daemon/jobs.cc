@@ -43,7 +43,7 @@ std::string tuning_text(const nlohmann::json& job) {
   return state.empty() ? "-" : printable(state, kJobsTextLimitBytes);
 }
 
-Result<int> show_jobs(const JobsOptions& options, Context& context) {
+Result<int> show_jobs(const JobsOptions& options, VerbContext& context) {
   auto access = daemon_access(options.daemon);
   HOCKET_TRY(access);
   HttpClient client(std::move(*access));
@@ -53,8 +53,8 @@ Result<int> show_jobs(const JobsOptions& options, Context& context) {
     context.out << json_text(*answer) << '\n';
     return kDone;
   }
-  Table table({"job", "name", "host", "key", "step", "iteration", "version", "explored", "tuning",
-               "state", "last change"});
+  TextTable table({"job", "name", "host", "key", "step", "iteration", "version", "explored",
+                   "tuning", "state", "last change"});
   for (const auto& job : list_member(*answer, "jobs")) {
     const bool explores = number_member(job, "explore") > 0;
     table.add({printable(text_member(job, "job"), kJobsTextLimitBytes),
@@ -74,14 +74,15 @@ Result<int> show_jobs(const JobsOptions& options, Context& context) {
 
 }  // namespace
 
-void add_jobs(CLI::App& program, Action& action) {
+void add_jobs(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<JobsOptions>();
   auto* verb = program.add_subcommand("jobs", "list the jobs that a daemon knows");
   add_daemon_option(*verb, options->daemon);
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer("Example:\n  hocket jobs\n");
-  verb->callback(
-      [options, &action] { action = [options](Context& c) { return show_jobs(*options, c); }; });
+  verb->callback([options, &action] {
+    action = [options](VerbContext& c) { return show_jobs(*options, c); };
+  });
 }
 
 }  // namespace hocket

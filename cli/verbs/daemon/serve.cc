@@ -53,7 +53,7 @@ std::string own_token_folder() {
 }
 
 /// Makes the token of the daemon's user, and says where it is.
-Result<Tokens> own_tokens(std::uint16_t port, const std::string& folder, const Log& log) {
+Result<AccessTokens> own_tokens(std::uint16_t port, const std::string& folder, const Log& log) {
   auto token = open_own_token(folder, port);
   if (!token) {
     return failure(
@@ -61,13 +61,13 @@ Result<Tokens> own_tokens(std::uint16_t port, const std::string& folder, const L
                          "--no-tokens lets everybody in)"));
   }
   log.write(LogLevel::info, "clients need this token", {{"file", daemon_token_path(folder, port)}});
-  return Tokens::of_owner(std::move(*token));
+  return AccessTokens::of_owner(std::move(*token));
 }
 
 Result<void> choose_tokens(const ServeOptions& options, DaemonOptions& daemon) {
   if (options.no_tokens) return {};
   if (!options.token_file.empty()) {
-    auto tokens = Tokens::read(options.token_file);
+    auto tokens = AccessTokens::read(options.token_file);
     HOCKET_TRY(tokens);
     daemon.tokens = std::move(*tokens);
     return {};
@@ -144,7 +144,7 @@ Result<DaemonOptions> daemon_options(const ServeOptions& options) {
   return daemon;
 }
 
-Result<int> serve(const ServeOptions& options, Context& context) {
+Result<int> serve(const ServeOptions& options, VerbContext& context) {
   auto assembled = daemon_options(options);
   HOCKET_TRY(assembled);
   const auto store = open_for_writing(options.store);
@@ -179,7 +179,7 @@ Result<int> serve(const ServeOptions& options, Context& context) {
 
 }  // namespace
 
-void add_serve(CLI::App& program, Action& action) {
+void add_serve(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<ServeOptions>();
   auto* verb = program.add_subcommand("serve", "serve configurations to jobs, and tune them");
   verb->add_option("--listen", options->listen, "ADDRESS:PORT")->capture_default_str();
@@ -227,7 +227,7 @@ void add_serve(CLI::App& program, Action& action) {
       "Examples:\n  hocket serve --store /var/lib/hocket/hocket.db\n"
       "  hocket serve --keep-studies 90d --keep-audit 365d --keep-profiles 200\n");
   verb->callback(
-      [options, &action] { action = [options](Context& c) { return serve(*options, c); }; });
+      [options, &action] { action = [options](VerbContext& c) { return serve(*options, c); }; });
 }
 
 }  // namespace hocket

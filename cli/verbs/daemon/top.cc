@@ -81,7 +81,7 @@ class Picture {
 
 /// Draws the picture, and again after each change of the screen's size, until `until` or the
 /// interrupt.
-void show(const Picture& picture, Screen& screen, SteadyTime until,
+void show(const Picture& picture, TerminalScreen& screen, SteadyTime until,
           const CancelToken& interrupted) {
   for (;;) {
     const TerminalSize size = screen.size();
@@ -101,9 +101,9 @@ void print(const Picture& picture, std::ostream& out, std::int64_t printed) {
   out << std::flush;
 }
 
-Result<int> follow(Picture& picture, std::int64_t interval_ns, std::int64_t count, Context& context,
-                   const CancelToken& interrupted) {
-  std::optional<Screen> screen;
+Result<int> follow(Picture& picture, std::int64_t interval_ns, std::int64_t count,
+                   VerbContext& context, const CancelToken& interrupted) {
+  std::optional<TerminalScreen> screen;
   for (std::int64_t printed = 0;; ++printed) {
     const SteadyTime until = now() + std::chrono::nanoseconds(interval_ns);
     const auto asked = picture.refresh();
@@ -125,7 +125,7 @@ Result<int> follow(Picture& picture, std::int64_t interval_ns, std::int64_t coun
   }
 }
 
-Result<int> top(const TopOptions& options, Context& context) {
+Result<int> top(const TopOptions& options, VerbContext& context) {
   const auto interval_ns = parse_duration(options.interval);
   if (!interval_ns) return failure(interval_ns.error().in("--interval"));
   if (*interval_ns < kLeastIntervalNs || *interval_ns > kMostIntervalNs) {
@@ -153,7 +153,7 @@ Result<int> top(const TopOptions& options, Context& context) {
 
 }  // namespace
 
-void add_top(CLI::App& program, Action& action) {
+void add_top(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<TopOptions>();
   auto* verb = program.add_subcommand("top", "watch the jobs that a daemon knows as they train");
   add_daemon_option(*verb, options->daemon);
@@ -166,7 +166,7 @@ void add_top(CLI::App& program, Action& action) {
       ->excludes(once);
   verb->footer("Example:\n  hocket top --interval 5s\n");
   verb->callback(
-      [options, &action] { action = [options](Context& c) { return top(*options, c); }; });
+      [options, &action] { action = [options](VerbContext& c) { return top(*options, c); }; });
 }
 
 }  // namespace hocket

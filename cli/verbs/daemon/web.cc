@@ -20,7 +20,7 @@ struct WebOptions {
   bool no_token = false;
 };
 
-Result<int> serve_page(const WebOptions& options, Context& context) {
+Result<int> serve_page(const WebOptions& options, VerbContext& context) {
   const auto store = open_for_reading(options.store);
   HOCKET_TRY(store);
   DaemonOptions daemon{.log = Log({.level = LogLevel::warning}), .is_daemon = false};
@@ -30,7 +30,7 @@ Result<int> serve_page(const WebOptions& options, Context& context) {
     auto made = random_token();
     HOCKET_TRY(made);
     token = std::move(*made);
-    daemon.tokens = Tokens::of_owner(token);
+    daemon.tokens = AccessTokens::of_owner(token);
   }
   const SteadyClock clock;
   const auto page = Daemon::create(std::move(daemon), **store, clock);
@@ -44,7 +44,7 @@ Result<int> serve_page(const WebOptions& options, Context& context) {
 
 }  // namespace
 
-void add_web(CLI::App& program, Action& action) {
+void add_web(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<WebOptions>();
   auto* verb = program.add_subcommand("web", "show what is stored on a web page");
   verb->add_option("--store", options->store, "the store: a file, or a URI of PostgreSQL");
@@ -57,8 +57,9 @@ void add_web(CLI::App& program, Action& action) {
       "Prints the address of the page, then serves it until it gets SIGINT or SIGTERM. Nothing in\n"
       "the store is changed. A daemon (`hocket serve`) serves the same page, with its jobs.\n"
       "Example:\n  hocket web --store /var/lib/hocket/hocket.db\n");
-  verb->callback(
-      [options, &action] { action = [options](Context& c) { return serve_page(*options, c); }; });
+  verb->callback([options, &action] {
+    action = [options](VerbContext& c) { return serve_page(*options, c); };
+  });
 }
 
 }  // namespace hocket

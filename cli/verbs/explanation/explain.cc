@@ -56,7 +56,7 @@ bool names_step(const ExplanationSource& source) {
 
 /// Explains how many layers a device of limited memory best keeps.
 Result<int> explain_placed_step(const ExplainOptions& options, const StepDescription& step,
-                                const ScheduleConfig& base, Context& context) {
+                                const ScheduleConfig& base, VerbContext& context) {
   const auto choice = choose_offload(step, base);
   if (!choice) return failure(choice.error().in(options.source.study));
   const nlohmann::json document = offload_json(step, *choice, base);
@@ -70,7 +70,7 @@ Result<int> explain_placed_step(const ExplainOptions& options, const StepDescrip
   return kDone;
 }
 
-Result<int> explain_step(const ExplainOptions& options, Context& context) {
+Result<int> explain_step(const ExplainOptions& options, VerbContext& context) {
   const auto base = read_config(options.config, hockets_defaults(), context.err);
   HOCKET_TRY(base);
   const auto step = read_changed_step(options.source.study, options.changes, context.err);
@@ -96,7 +96,7 @@ Result<int> explain_step(const ExplainOptions& options, Context& context) {
   return kDone;
 }
 
-Result<int> explain_verb(const ExplainOptions& options, Context& context) {
+Result<int> explain_verb(const ExplainOptions& options, VerbContext& context) {
   if (names_step(options.source)) return explain_step(options, context);
   if (!options.config.is_empty() || !options.changes.is_empty() || !options.output.empty()) {
     return invalid(
@@ -115,7 +115,7 @@ Result<int> explain_verb(const ExplainOptions& options, Context& context) {
 
 }  // namespace
 
-void add_explain(CLI::App& program, Action& action) {
+void add_explain(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<ExplainOptions>();
   auto* verb = program.add_subcommand(
       "explain", "show what a search learned, or how a step is best partitioned");
@@ -127,8 +127,9 @@ void add_explain(CLI::App& program, Action& action) {
       ->type_name("FILE");
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer(kExplainFooter);
-  verb->callback(
-      [options, &action] { action = [options](Context& c) { return explain_verb(*options, c); }; });
+  verb->callback([options, &action] {
+    action = [options](VerbContext& c) { return explain_verb(*options, c); };
+  });
 }
 
 }  // namespace hocket

@@ -14,8 +14,8 @@ constexpr std::int64_t kMaxTableBytes = std::int64_t{1} << 30;
 constexpr std::size_t kMaxTrials = 100'000;
 constexpr std::size_t kTitleLimitBytes = 100;
 
-Result<Explained> explain_table(const std::string& path, const RecordedTableOptions& columns,
-                                Direction direction) {
+Result<StudyExplanation> explain_table(const std::string& path, const RecordedTableOptions& columns,
+                                       Direction direction) {
   const auto text = read_file(path, kMaxTableBytes);
   if (!text) return invalid(text.error().message);
   const auto table = RecordedTable::parse(*text, columns);
@@ -35,19 +35,19 @@ Result<Explained> explain_table(const std::string& path, const RecordedTableOpti
     return invalid(path + ": expected at most " + std::to_string(kMaxTrials) +
                    " rows to explain, found " + std::to_string(trials.size()));
   }
-  auto explanation = explain(table->space(), trials, {.direction = direction});
+  auto explanation = explain_search(table->space(), trials, {.direction = direction});
   if (!explanation) return failure(explanation.error().in(path));
   const bool is_time = columns.objective_column.ends_with("_ns");
-  return Explained{printable(path, kTitleLimitBytes),
-                   columns.objective_column,
-                   columns.objective_column,
-                   direction,
-                   is_time ? Unit::nanoseconds : Unit::none,
-                   {},
-                   table->space(),
-                   std::move(trials),
-                   {},
-                   std::move(*explanation)};
+  return StudyExplanation{printable(path, kTitleLimitBytes),
+                          columns.objective_column,
+                          columns.objective_column,
+                          direction,
+                          is_time ? ObjectiveUnit::nanoseconds : ObjectiveUnit::none,
+                          {},
+                          table->space(),
+                          std::move(trials),
+                          {},
+                          std::move(*explanation)};
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ void add_source(CLI::App& verb, ExplanationSource& source, const std::string& st
       ->allow_extra_args(false);
 }
 
-Result<Explained> explain_source(const ExplanationSource& source, const std::string& verb) {
+Result<StudyExplanation> explain_source(const ExplanationSource& source, const std::string& verb) {
   if (source.study.empty() == source.table.empty()) {
     return invalid(verb +
                    ": expected either a study or --table TABLE; `hocket studies` lists the "

@@ -18,7 +18,7 @@ namespace hocket {
 struct ExplanationSource {
   std::string study, store, table;
   RecordedTableOptions columns = {.objective_column = "value"};
-  bool maximize = false;  ///< of a table: the column was maximised
+  bool maximize = false;  ///< the column of the table was maximised
 };
 
 /// Declares the options that select a source. `source` must outlive `verb`.
@@ -26,6 +26,6 @@ void add_source(CLI::App& verb, ExplanationSource& source,
                 const std::string& study_help = "its name or number");
 
 /// Loads and explains a source. `verb` is the verb's name in messages.
-Result<Explained> explain_source(const ExplanationSource& source, const std::string& verb);
+Result<StudyExplanation> explain_source(const ExplanationSource& source, const std::string& verb);
 
 }  // namespace hocket

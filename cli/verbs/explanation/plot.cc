@@ -43,7 +43,7 @@ Result<PlotChoice> plot_choice(const std::string& contour) {
   return choice;
 }
 
-Result<std::vector<Plot>> plots_of(const Explained& explained, const PlotChoice& choice) {
+Result<std::vector<Plot>> plots_of(const StudyExplanation& explained, const PlotChoice& choice) {
   std::vector<Plot> plots;
   for (const std::string& name : study_plots(explained)) {
     auto document = study_plot(explained, name, choice);
@@ -55,7 +55,8 @@ Result<std::vector<Plot>> plots_of(const Explained& explained, const PlotChoice&
 
 /// Returns why there is no file of a kind that there is of most studies, a note for each; an error
 /// for a contour that `contour` asks for.
-Result<std::vector<std::string>> lacking(const Explained& explained, const std::string& contour) {
+Result<std::vector<std::string>> lacking(const StudyExplanation& explained,
+                                         const std::string& contour) {
   const auto names = study_plots(explained);
   std::vector<std::string> notes;
   for (const std::string name : {"contour", "calibration"}) {
@@ -115,7 +116,7 @@ Result<void> write_plots(const std::filesystem::path& folder, const std::vector<
   return written;
 }
 
-Result<int> plot_verb(const PlotOptions& options, Context& context) {
+Result<int> plot_verb(const PlotOptions& options, VerbContext& context) {
   if (options.folder.empty()) {
     return failure(ErrorCode::invalid_argument, "-o: expected the name of a folder");
   }
@@ -143,7 +144,7 @@ Result<int> plot_verb(const PlotOptions& options, Context& context) {
 
 }  // namespace
 
-void add_plot(CLI::App& program, Action& action) {
+void add_plot(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<PlotOptions>();
   auto* verb = program.add_subcommand("plot", "draw what a search learned: SVG files");
   add_source(*verb, options->source);
@@ -162,8 +163,9 @@ void add_plot(CLI::App& program, Action& action) {
       "  hocket plot gpt2-1 -o plots\n"
       "  hocket plot gpt2-1 --contour credit_bytes,order -o plots\n"
       "  hocket plot --table sweep.csv --objective-column iteration_ns -o plots\n");
-  verb->callback(
-      [options, &action] { action = [options](Context& c) { return plot_verb(*options, c); }; });
+  verb->callback([options, &action] {
+    action = [options](VerbContext& c) { return plot_verb(*options, c); };
+  });
 }
 
 }  // namespace hocket

@@ -63,7 +63,7 @@ std::string detail_text(const nlohmann::json& entry) {
   return change + json_text(detail);
 }
 
-Result<int> show_audit(const AuditOptions& options, Context& context) {
+Result<int> show_audit(const AuditOptions& options, VerbContext& context) {
   auto source = open_key_source(options.source, false, context.err);
   HOCKET_TRY(source);
   std::optional<std::string> subject;
@@ -79,7 +79,7 @@ Result<int> show_audit(const AuditOptions& options, Context& context) {
     context.out << json_text(*answer) << '\n';
     return kDone;
   }
-  Table table({"id", "time", "who", "what", "subject", "detail"});
+  TextTable table({"id", "time", "who", "what", "subject", "detail"});
   for (const auto& entry : list_member(*answer, "entries")) {
     table.add({std::to_string(integer_member(entry, "id")),
                time_text(integer_member(entry, "at_ns")),
@@ -94,7 +94,7 @@ Result<int> show_audit(const AuditOptions& options, Context& context) {
 
 }  // namespace
 
-void add_audit(CLI::App& program, Action& action) {
+void add_audit(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<AuditOptions>();
   auto* verb = program.add_subcommand("audit", "show who changed which configuration");
   verb->add_option("SUBJECT", options->subject, "a key or a study (default: all)");
@@ -106,8 +106,9 @@ void add_audit(CLI::App& program, Action& action) {
       ->check(CLI::Range(1, 10'000));
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer("Example:\n  hocket audit gpt2-6x256\n");
-  verb->callback(
-      [options, &action] { action = [options](Context& c) { return show_audit(*options, c); }; });
+  verb->callback([options, &action] {
+    action = [options](VerbContext& c) { return show_audit(*options, c); };
+  });
 }
 
 }  // namespace hocket

@@ -34,7 +34,7 @@ std::string state_text(const nlohmann::json& item) {
   return text.empty() ? "-" : text;
 }
 
-Result<int> show_configs(const ConfigsOptions& options, Context& context) {
+Result<int> show_configs(const ConfigsOptions& options, VerbContext& context) {
   auto access = daemon_access(options.daemon);
   HOCKET_TRY(access);
   HttpClient client(std::move(*access));
@@ -47,7 +47,7 @@ Result<int> show_configs(const ConfigsOptions& options, Context& context) {
   const auto items = list_member(*answer, "configs");
   std::map<std::string, int> names;
   for (const auto& item : items) ++names[text_member(item, "workload")];
-  Table table({"key", "workload", "topology", "version", "state"});
+  TextTable table({"key", "workload", "topology", "version", "state"});
   for (const auto& item : items) {
     // Scripts of one name are told apart by their paths.
     const std::string name = text_member(item, "workload"), program = text_member(item, "program");
@@ -63,14 +63,15 @@ Result<int> show_configs(const ConfigsOptions& options, Context& context) {
 
 }  // namespace
 
-void add_configs(CLI::App& program, Action& action) {
+void add_configs(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<ConfigsOptions>();
   auto* verb = program.add_subcommand("configs", "list the keys that a daemon knows");
   add_daemon_option(*verb, options->daemon);
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer("Example:\n  hocket configs\n");
-  verb->callback(
-      [options, &action] { action = [options](Context& c) { return show_configs(*options, c); }; });
+  verb->callback([options, &action] {
+    action = [options](VerbContext& c) { return show_configs(*options, c); };
+  });
 }
 
 }  // namespace hocket

@@ -37,7 +37,7 @@ struct FetchOptions {
 
 /// A promoted version, and the name of its study.
 struct Found {
-  Promoted promoted;
+  PromotedVersions promoted;
   std::string study;
 };
 
@@ -110,7 +110,7 @@ Result<nlohmann::json> promoted_config(const nlohmann::json& answer,
   return to_json(config);
 }
 
-Result<int> fetch_from_daemon(const FetchOptions& options, Context& context) {
+Result<int> fetch_from_daemon(const FetchOptions& options, VerbContext& context) {
   const auto version = ask_for_version(options.source.daemon, options.source.choice);
   HOCKET_TRY(version);
   const auto& [chosen, answer] = *version;
@@ -137,7 +137,7 @@ std::string environment_text(const FoundSetting& found) {
   return text;
 }
 
-Result<std::string> arguments_text(const FoundSetting& found, Context& context) {
+Result<std::string> arguments_text(const FoundSetting& found, VerbContext& context) {
   if (!context.command)
     return shell_text(setting_arguments(found.tuned_command, found.setting.params)) + "\n";
   const auto filled = filled_command(*context.command, found);
@@ -148,7 +148,7 @@ Result<std::string> arguments_text(const FoundSetting& found, Context& context) 
 
 /// Prints the setting of the command or of --workload for a shell.
 Result<int> print_setting(const FoundSetting& found, const FetchOptions& options,
-                          Context& context) {
+                          VerbContext& context) {
   if (options.format == FetchFormat::env) {
     context.out << environment_text(found) << std::flush;
   } else {
@@ -160,7 +160,7 @@ Result<int> print_setting(const FoundSetting& found, const FetchOptions& options
   return kDone;
 }
 
-Result<int> fetch(const FetchOptions& options, Context& context) {
+Result<int> fetch(const FetchOptions& options, VerbContext& context) {
   const bool for_shell = options.format != FetchFormat::json;
   if (!for_shell) {
     HOCKET_TRY(no_command(context.command, "fetch"));
@@ -203,7 +203,7 @@ Result<int> fetch(const FetchOptions& options, Context& context) {
 
 }  // namespace
 
-void add_fetch(CLI::App& program, Action& action) {
+void add_fetch(CLI::App& program, VerbAction& action) {
   const std::map<std::string, FetchFormat> formats = {
       {"json", FetchFormat::json}, {"env", FetchFormat::env}, {"args", FetchFormat::args}};
   auto options = std::make_shared<FetchOptions>();
@@ -233,7 +233,7 @@ void add_fetch(CLI::App& program, Action& action) {
     auto& source = options->source;
     if (source.world_size > 0) source.choice.world_size = source.world_size;
     source.choice.workload = workload_selector(source.choice.workload);
-    action = [options](Context& c) { return fetch(*options, c); };
+    action = [options](VerbContext& c) { return fetch(*options, c); };
   });
 }
 

@@ -26,7 +26,7 @@ CLI::App* add_key_change(CLI::App& program, const std::string& name, const std::
 }
 
 Result<int> change_key(const KeyChangeOptions& options, const std::string& suffix,
-                       const RequestBody& body, Context& context) {
+                       const RequestBody& body, VerbContext& context) {
   auto access = daemon_access(options.daemon);
   HOCKET_TRY(access);
   HttpClient client(std::move(*access));
@@ -41,7 +41,7 @@ Result<int> change_key(const KeyChangeOptions& options, const std::string& suffi
 }
 
 void print_key_answer(const nlohmann::json& answer, const std::string& name, bool as_json,
-                      Context& context) {
+                      VerbContext& context) {
   if (as_json) {
     context.out << json_text(answer) << '\n';
     return;

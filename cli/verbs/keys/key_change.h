@@ -29,10 +29,10 @@ using RequestBody =
 
 /// Sends the body by PUT to the key's path with `suffix`, and prints the answer.
 Result<int> change_key(const KeyChangeOptions& options, const std::string& suffix,
-                       const RequestBody& body, Context& context);
+                       const RequestBody& body, VerbContext& context);
 
 /// Prints a daemon's answer about the key called `name` as one line.
 void print_key_answer(const nlohmann::json& answer, const std::string& name, bool as_json,
-                      Context& context);
+                      VerbContext& context);
 
 }  // namespace hocket

@@ -17,7 +17,7 @@ struct PinOptions : KeyChangeOptions {
   bool off = false;
 };
 
-Result<int> pin(const PinOptions& options, Context& context) {
+Result<int> pin(const PinOptions& options, VerbContext& context) {
   nlohmann::json body = {{"pinned", !options.off}};
   if (options.version > 0) body["version"] = options.version;
   return change_key(
@@ -26,7 +26,7 @@ Result<int> pin(const PinOptions& options, Context& context) {
 
 }  // namespace
 
-void add_pin(CLI::App& program, Action& action) {
+void add_pin(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<PinOptions>();
   auto* verb =
       add_key_change(program, "pin", "keep a key's version, whatever tuning finds", *options);
@@ -35,7 +35,7 @@ void add_pin(CLI::App& program, Action& action) {
   verb->add_flag("--off", options->off, "let tuning change it again");
   verb->footer("Example:\n  hocket pin gpt2-6x256 --version 12\n");
   verb->callback(
-      [options, &action] { action = [options](Context& c) { return pin(*options, c); }; });
+      [options, &action] { action = [options](VerbContext& c) { return pin(*options, c); }; });
 }
 
 }  // namespace hocket

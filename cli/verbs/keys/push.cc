@@ -54,7 +54,7 @@ Result<ScheduleConfig> new_config(HttpClient& client, const std::string& key,
   return base;
 }
 
-Result<int> push(const PushOptions& options, Context& context) {
+Result<int> push(const PushOptions& options, VerbContext& context) {
   const auto body = [&](HttpClient& client, const std::string& key) -> Result<nlohmann::json> {
     const auto config = new_config(client, key, options);
     HOCKET_TRY(config);
@@ -67,7 +67,7 @@ Result<int> push(const PushOptions& options, Context& context) {
 
 }  // namespace
 
-void add_push(CLI::App& program, Action& action) {
+void add_push(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<PushOptions>();
   auto* verb =
       add_key_change(program, "push", "bring a configuration to a key's jobs, in stages", *options);
@@ -77,7 +77,7 @@ void add_push(CLI::App& program, Action& action) {
   verb->add_option("--note", options->note, "why, for the audit");
   verb->footer("Example:\n  hocket push gpt2-6x256 --set partition_bytes=1MiB --note 'as on b7'\n");
   verb->callback(
-      [options, &action] { action = [options](Context& c) { return push(*options, c); }; });
+      [options, &action] { action = [options](VerbContext& c) { return push(*options, c); }; });
 }
 
 }  // namespace hocket

@@ -37,7 +37,7 @@ Result<nlohmann::json> roll_back_in(Store& store, const std::string& key,
       {"key", key}, {"version", row->id}, {"origin", *origin}, {"setting", row->config}};
 }
 
-Result<int> roll_back_key(const RollbackOptions& options, Context& context) {
+Result<int> roll_back_key(const RollbackOptions& options, VerbContext& context) {
   const auto target = parse_rollback_target(options.to);
   if (!target) return failure(target.error().in("--to"));
   auto source = open_key_source(options.source, true, context.err);
@@ -63,7 +63,7 @@ Result<int> roll_back_key(const RollbackOptions& options, Context& context) {
 
 }  // namespace
 
-void add_rollback(CLI::App& program, Action& action) {
+void add_rollback(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<RollbackOptions>();
   auto* verb = program.add_subcommand(
       "rollback", "withdraw a key's version: all jobs get the one before, at once");
@@ -78,7 +78,7 @@ void add_rollback(CLI::App& program, Action& action) {
       "Examples:\n  hocket rollback gpt2-6x256 --note 'slower on long sequences'\n"
       "  hocket rollback train.py --to default\n");
   verb->callback([options, &action] {
-    action = [options](Context& c) { return roll_back_key(*options, c); };
+    action = [options](VerbContext& c) { return roll_back_key(*options, c); };
   });
 }
 

@@ -61,7 +61,7 @@ void print_versions(const std::vector<nlohmann::json>& versions, std::ostream& o
   for (const auto& version : versions) {
     if (text_member(version, "stage") == "released") current = integer_member(version, "version");
   }
-  Table table({"version", "stage", "when", "who", "what", "gain", "note"});
+  TextTable table({"version", "stage", "when", "who", "what", "gain", "note"});
   nlohmann::json before = nlohmann::json::object();
   for (const auto& version : versions) {
     const auto number = integer_member(version, "version");
@@ -78,7 +78,7 @@ void print_versions(const std::vector<nlohmann::json>& versions, std::ostream& o
   table.print(out);
 }
 
-Result<int> show_versions(const VersionsOptions& options, Context& context) {
+Result<int> show_versions(const VersionsOptions& options, VerbContext& context) {
   auto source = open_key_source(options.source, false, context.err);
   HOCKET_TRY(source);
   const auto key = find_key(*source, options.key);
@@ -99,7 +99,7 @@ Result<int> show_versions(const VersionsOptions& options, Context& context) {
 
 }  // namespace
 
-void add_versions(CLI::App& program, Action& action) {
+void add_versions(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<VersionsOptions>();
   auto* verb = program.add_subcommand("versions", "show the history of a key's configuration");
   verb->add_option("KEY", options->key, "a key, its beginning, or a workload's name")->required();
@@ -107,7 +107,7 @@ void add_versions(CLI::App& program, Action& action) {
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer("Example:\n  hocket versions gpt2-6x256\n");
   verb->callback([options, &action] {
-    action = [options](Context& c) { return show_versions(*options, c); };
+    action = [options](VerbContext& c) { return show_versions(*options, c); };
   });
 }
 

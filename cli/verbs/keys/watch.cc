@@ -42,7 +42,7 @@ std::string knobs_text(const ScheduleConfig& config) {
 }
 
 /// Prints an event. Returns false if it is not an event of a version.
-bool print_event(const ServerEvent& event, const WatchOptions& options, Context& context) {
+bool print_event(const ServerEvent& event, const WatchOptions& options, VerbContext& context) {
   const auto document = parse_object(event.data, "event");
   if (!document) return false;
   const auto message = daemon_message_from_json(event.type, *document);
@@ -60,7 +60,7 @@ bool print_event(const ServerEvent& event, const WatchOptions& options, Context&
 
 /// Prints events until the interrupt or the requested count; reconnects if the connection is lost.
 Result<int> follow(HttpClient& client, const std::string& key, const WatchOptions& options,
-                   Context& context, const CancelToken& interrupted) {
+                   VerbContext& context, const CancelToken& interrupted) {
   constexpr int kAgainMs = 1000;
   std::int64_t printed = 0;
   std::string last;
@@ -90,7 +90,7 @@ Result<int> follow(HttpClient& client, const std::string& key, const WatchOption
   }
 }
 
-Result<int> watch(const WatchOptions& options, Context& context) {
+Result<int> watch(const WatchOptions& options, VerbContext& context) {
   auto access = daemon_access(options.daemon);
   HOCKET_TRY(access);
   HttpClient client(std::move(*access));
@@ -110,7 +110,7 @@ Result<int> watch(const WatchOptions& options, Context& context) {
 
 }  // namespace
 
-void add_watch(CLI::App& program, Action& action) {
+void add_watch(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<WatchOptions>();
   auto* verb = program.add_subcommand("watch", "print a key's versions as they are released");
   verb->add_option("KEY", options->key, "a key, its beginning, or a workload's name")->required();
@@ -121,7 +121,7 @@ void add_watch(CLI::App& program, Action& action) {
   verb->add_flag("--json", options->json, "print one JSON object a line");
   verb->footer("Example:\n  hocket watch gpt2-6x256\n");
   verb->callback(
-      [options, &action] { action = [options](Context& c) { return watch(*options, c); }; });
+      [options, &action] { action = [options](VerbContext& c) { return watch(*options, c); }; });
 }
 
 }  // namespace hocket

@@ -45,7 +45,7 @@ Result<ParameterServerOptions> server_options(const ParamServerOptions& options)
                                 .limit_bytes = static_cast<std::size_t>(*memory)};
 }
 
-Result<int> serve_parameters(const ParamServerOptions& options, Context& context) {
+Result<int> serve_parameters(const ParamServerOptions& options, VerbContext& context) {
   const auto settings = server_options(options);
   HOCKET_TRY(settings);
   // Installed before the address is printed, because its reader may send a signal immediately.
@@ -71,7 +71,7 @@ Result<int> serve_parameters(const ParamServerOptions& options, Context& context
 
 }  // namespace
 
-void add_param_server(CLI::App& program, Action& action) {
+void add_param_server(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<ParamServerOptions>();
   auto* verb = program.add_subcommand("param-server",
                                       "sum the gradients of a job, for "
@@ -100,7 +100,7 @@ void add_param_server(CLI::App& program, Action& action) {
       "Example:\n"
       "  hocket param-server --listen 10.0.0.5:7100 --ranks 8 --server 0 --servers 2\n");
   verb->callback([options, &action] {
-    action = [options](Context& c) { return serve_parameters(*options, c); };
+    action = [options](VerbContext& c) { return serve_parameters(*options, c); };
   });
 }
 

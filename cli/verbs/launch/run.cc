@@ -30,7 +30,7 @@ std::vector<std::string> server_command(const RunOptions& options, int server) {
           "--servers",      std::to_string(options.servers)};
 }
 
-Result<int> run(const RunOptions& options, Context& context) {
+Result<int> run(const RunOptions& options, VerbContext& context) {
   auto command = required_command(context.command, "run");
   HOCKET_TRY(command);
   if (options.ranks < 1 || options.ranks > kMostRanks) {
@@ -76,7 +76,7 @@ Result<int> run(const RunOptions& options, Context& context) {
 
 }  // namespace
 
-void add_run(CLI::App& program, Action& action) {
+void add_run(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<RunOptions>();
   auto* verb = program.add_subcommand("run", "start the ranks of a job on this host");
   verb->add_option("--ranks", options->ranks, "how many")->required();
@@ -95,7 +95,7 @@ void add_run(CLI::App& program, Action& action) {
       "Example:\n"
       "  hocket run --ranks 2 -- ./train --steps 20\n");
   verb->callback(
-      [options, &action] { action = [options](Context& c) { return run(*options, c); }; });
+      [options, &action] { action = [options](VerbContext& c) { return run(*options, c); }; });
 }
 
 }  // namespace hocket

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kMostExploredPercent = 50;
 
-Result<int> run_with_torch(const TorchSettings& settings, Context& context) {
+Result<int> run_with_torch(const TorchSettings& settings, VerbContext& context) {
   auto words = required_command(context.command, "torch");
   HOCKET_TRY(words);
   std::error_code error;
@@ -35,7 +35,7 @@ Result<int> run_with_torch(const TorchSettings& settings, Context& context) {
 
 }  // namespace
 
-void add_torch(CLI::App& program, Action& action) {
+void add_torch(CLI::App& program, VerbAction& action) {
   auto settings = std::make_shared<TorchSettings>();
   auto* verb = program.add_subcommand("torch", "run a PyTorch program that hocket tunes");
   verb->add_option_function<std::string>(
@@ -62,7 +62,7 @@ void add_torch(CLI::App& program, Action& action) {
       "of this program, so signals and the exit status are its own.\n"
       "Example:\n  hocket torch --explore 3% -- torchrun --nproc-per-node 2 train.py\n");
   verb->callback([settings, &action] {
-    action = [settings](Context& c) { return run_with_torch(*settings, c); };
+    action = [settings](VerbContext& c) { return run_with_torch(*settings, c); };
   });
 }
 

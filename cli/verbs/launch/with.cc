@@ -41,7 +41,7 @@ bool is_absence(const Error& error) {
 
 /// Returns the call without a setting, or an error if the command needs one.
 Result<CommandCall> default_call(const StartedCommand& command, const Error& why,
-                                 Context& context) {
+                                 VerbContext& context) {
   const auto names = placeholders_of(command.words);
   if (!names.empty()) {
     return failure(ErrorCode::invalid_argument,
@@ -55,7 +55,7 @@ Result<CommandCall> default_call(const StartedCommand& command, const Error& why
 }
 
 Result<CommandCall> tuned_call(const StartedCommand& command, const FoundSetting& found,
-                               Context& context) {
+                               VerbContext& context) {
   auto filled = filled_command(command.words, found);
   HOCKET_TRY(filled);
   for (const auto& note : filled->notes) context.err << "hocket: " << note << '\n';
@@ -64,7 +64,7 @@ Result<CommandCall> tuned_call(const StartedCommand& command, const FoundSetting
   return std::move(filled->call);
 }
 
-Result<int> run_with(const WithOptions& options, Context& context) {
+Result<int> run_with(const WithOptions& options, VerbContext& context) {
   auto words = required_command(context.command, "with");
   HOCKET_TRY(words);
   const auto command = started_here(std::move(*words));
@@ -80,7 +80,7 @@ Result<int> run_with(const WithOptions& options, Context& context) {
 
 }  // namespace
 
-void add_with(CLI::App& program, Action& action) {
+void add_with(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<WithOptions>();
   auto* verb = program.add_subcommand("with", "run a command with its promoted setting");
   auto* workload = verb->add_option("--workload", options->source.choice.workload,
@@ -99,7 +99,7 @@ void add_with(CLI::App& program, Action& action) {
     auto& choice = options->source.choice;
     if (options->source.world_size > 0) choice.world_size = options->source.world_size;
     choice.workload = workload_selector(choice.workload);
-    action = [options](Context& c) { return run_with(*options, c); };
+    action = [options](VerbContext& c) { return run_with(*options, c); };
   });
 }
 

@@ -32,11 +32,11 @@ struct DoctorOptions {
 
 std::string size_of(const OwnFile& file) {
   if (file.state == OwnState::missing) return "-";
-  return value_text(static_cast<double>(file.bytes), Unit::bytes);
+  return value_text(static_cast<double>(file.bytes), ObjectiveUnit::bytes);
 }
 
 void print_own_files(const std::vector<OwnFile>& files, std::ostream& out) {
-  Table table({"what", "state", "size", "path", "to do"});
+  TextTable table({"what", "state", "size", "path", "to do"});
   for (const OwnFile& file : files) {
     table.add({std::string(to_string(file.kind)), std::string(to_string(file.state)), size_of(file),
                printable(file.path, kDoctorTextLimitBytes),
@@ -57,14 +57,14 @@ nlohmann::json own_files_json(const std::vector<OwnFile>& files) {
   return list;
 }
 
-std::vector<Check> all_checks() {
+std::vector<DoctorCheck> all_checks() {
   std::error_code error;
   const Installation installation{
       .program = std::filesystem::read_symlink("/proc/self/exe", error),
       .version = HOCKET_VERSION,
       .client_library = process_environment("HOCKET_CLIENT_LIBRARY").value_or("")};
-  std::vector<Check> checks = check_installation(installation, probe_library);
-  const auto add = [&](const std::vector<Check>& more) {
+  std::vector<DoctorCheck> checks = check_installation(installation, probe_library);
+  const auto add = [&](const std::vector<DoctorCheck>& more) {
     checks.insert(checks.end(), more.begin(), more.end());
   };
   add(check_gpu_libraries(gpu_surroundings(), probe_library));
@@ -72,9 +72,9 @@ std::vector<Check> all_checks() {
   return checks;
 }
 
-void print_checks(const std::vector<Check>& checks, std::ostream& out) {
-  Table table({"what", "state", "found", "to do"});
-  for (const Check& check : checks) {
+void print_checks(const std::vector<DoctorCheck>& checks, std::ostream& out) {
+  TextTable table({"what", "state", "found", "to do"});
+  for (const DoctorCheck& check : checks) {
     table.add({check.what, std::string(to_string(check.state)),
                printable(check.found, kDoctorTextLimitBytes),
                printable(check.remedy, kDoctorTextLimitBytes)});
@@ -82,9 +82,9 @@ void print_checks(const std::vector<Check>& checks, std::ostream& out) {
   table.print(out);
 }
 
-nlohmann::json checks_json(const std::vector<Check>& checks) {
+nlohmann::json checks_json(const std::vector<DoctorCheck>& checks) {
   auto list = nlohmann::json::array();
-  for (const Check& check : checks) {
+  for (const DoctorCheck& check : checks) {
     list.push_back({{"what", check.what},
                     {"state", to_string(check.state)},
                     {"found", check.found},
@@ -108,14 +108,14 @@ std::string verdict_text(std::ptrdiff_t wrong, std::ptrdiff_t left_over) {
   return text;
 }
 
-Result<int> examine(const DoctorOptions& options, Context& context) {
+Result<int> examine(const DoctorOptions& options, VerbContext& context) {
   const auto store = store_path(options.store);
   HOCKET_TRY(store);
   const auto files =
       find_own_files(own_places(*store, process_environment), {::geteuid(), system_unix_ns()});
   const auto checks = all_checks();
   const auto wrong = std::ranges::count_if(files, is_wrong, &OwnFile::state) +
-                     std::ranges::count(checks, CheckState::wrong, &Check::state);
+                     std::ranges::count(checks, CheckState::wrong, &DoctorCheck::state);
   const auto left_over = std::ranges::count(files, OwnState::left_over, &OwnFile::state);
   if (options.json) {
     context.out << json_text({{"checks", checks_json(checks)},
@@ -134,7 +134,7 @@ Result<int> examine(const DoctorOptions& options, Context& context) {
 
 }  // namespace
 
-void add_doctor(CLI::App& program, Action& action) {
+void add_doctor(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<DoctorOptions>();
   auto* verb = program.add_subcommand(
       "doctor", "say what of hocket is there, what is missing and what is wrong");
@@ -146,7 +146,7 @@ void add_doctor(CLI::App& program, Action& action) {
       "docs/FILES.md says who writes and who removes each.\n"
       "Example:\n  hocket doctor\n");
   verb->callback(
-      [options, &action] { action = [options](Context& c) { return examine(*options, c); }; });
+      [options, &action] { action = [options](VerbContext& c) { return examine(*options, c); }; });
 }
 
 }  // namespace hocket

@@ -32,7 +32,7 @@ struct LeftOverOptions {
 };
 
 struct Cleaning {
-  std::vector<OwnFile> removed;  ///< or what would be
+  std::vector<OwnFile> removed;  ///< removed files, or with --dry-run those to remove
   std::vector<std::string> notes;
 };
 
@@ -59,10 +59,10 @@ void print_cleaning(const Cleaning& cleaning, bool dry_run, std::ostream& out) {
     out << "nothing to remove\n";
     return;
   }
-  Table table({dry_run ? "would go" : "removed", "size", "path"});
+  TextTable table({dry_run ? "would go" : "removed", "size", "path"});
   for (const OwnFile& file : cleaning.removed) {
     table.add({std::string(to_string(file.kind)),
-               value_text(static_cast<double>(file.bytes), Unit::bytes),
+               value_text(static_cast<double>(file.bytes), ObjectiveUnit::bytes),
                printable(file.path, kPruneTextLimitBytes)});
   }
   table.print(out);
@@ -77,8 +77,9 @@ nlohmann::json cleaning_json(const Cleaning& cleaning, bool dry_run) {
 }
 
 /// Returns what the policy removes from the store, or with `dry_run` what it would remove.
-Result<Removal> remove_expired_rows(const LeftOverOptions& options, const std::string& path,
-                                    const RetentionPolicy& policy) {
+Result<RetentionRemoval> remove_expired_rows(const LeftOverOptions& options,
+                                             const std::string& path,
+                                             const RetentionPolicy& policy) {
   const auto store =
       options.dry_run ? open_for_reading(options.store) : open_existing(options.store);
   HOCKET_TRY(store);
@@ -86,8 +87,8 @@ Result<Removal> remove_expired_rows(const LeftOverOptions& options, const std::s
   HOCKET_TRY(rows);
   RetentionDecision decision = what_to_remove(policy, *rows, system_unix_ns());
   if (!options.dry_run) return remove_expired(**store, path, decision, actor_text());
-  Removal removal{.studies = std::move(decision.studies),
-                  .profiles = {.removed = std::move(decision.profiles)}};
+  RetentionRemoval removal{.studies = std::move(decision.studies),
+                           .profiles = {.removed = std::move(decision.profiles)}};
   if (decision.audit_before_ns) {
     const auto count = count_audit(**store, *decision.audit_before_ns);
     HOCKET_TRY(count);
@@ -96,13 +97,13 @@ Result<Removal> remove_expired_rows(const LeftOverOptions& options, const std::s
   return removal;
 }
 
-void print_removal(const Removal& removal, bool dry_run, std::ostream& out) {
+void print_removal(const RetentionRemoval& removal, bool dry_run, std::ostream& out) {
   const auto& profiles = removal.profiles.removed;
   if (removal.studies.empty() && removal.audit_entries == 0 && profiles.empty()) {
     out << "nothing in the store has expired\n";
     return;
   }
-  Table table({dry_run ? "would go" : "removed", "name", "why"});
+  TextTable table({dry_run ? "would go" : "removed", "name", "why"});
   for (const ExpiredStudy& study : removal.studies) {
     table.add({"study", study.name, study.reason});
   }
@@ -117,7 +118,7 @@ void print_removal(const Removal& removal, bool dry_run, std::ostream& out) {
   table.print(out);
 }
 
-void add_to(nlohmann::json& document, const Removal& removal) {
+void add_to(nlohmann::json& document, const RetentionRemoval& removal) {
   auto studies = nlohmann::json::array();
   for (const ExpiredStudy& study : removal.studies) {
     studies.push_back({{"study", study.name}, {"id", study.id}, {"reason", study.reason}});
@@ -129,12 +130,12 @@ void add_to(nlohmann::json& document, const Removal& removal) {
   document["freed_bytes"] = profiles.at("freed_bytes");
 }
 
-Result<int> prune_left_over(const LeftOverOptions& options, Context& context) {
+Result<int> prune_left_over(const LeftOverOptions& options, VerbContext& context) {
   const auto policy = retention_policy(options.retention);
   HOCKET_TRY(policy);
   const auto store = store_path(options.store);
   HOCKET_TRY(store);
-  std::optional<Removal> removal;
+  std::optional<RetentionRemoval> removal;
   if (!policy->keeps_everything()) {
     auto removed = remove_expired_rows(options, *store, *policy);
     HOCKET_TRY(removed);
@@ -163,7 +164,7 @@ Result<int> prune_left_over(const LeftOverOptions& options, Context& context) {
 
 }  // namespace
 
-void add_prune(CLI::App& program, Action& action) {
+void add_prune(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<LeftOverOptions>();
   auto* verb = program.add_subcommand(
       "prune", "remove what killed processes left over, and what has expired");
@@ -183,7 +184,7 @@ void add_prune(CLI::App& program, Action& action) {
       "marked stay in any case. `hocket serve` has the same options, and removes every hour.\n"
       "Examples:\n  hocket prune --dry-run\n  hocket prune --keep-studies 90d --keep-audit 52w\n");
   verb->callback([options, &action] {
-    action = [options](Context& c) { return prune_left_over(*options, c); };
+    action = [options](VerbContext& c) { return prune_left_over(*options, c); };
   });
 }
 

@@ -27,7 +27,7 @@ nlohmann::json copied_json(const std::vector<CopiedTable>& tables) {
   return list;
 }
 
-Result<int> copy_whole_store(const StoreCopyOptions& options, Context& context) {
+Result<int> copy_whole_store(const StoreCopyOptions& options, VerbContext& context) {
   const auto copied = copy_store(options.from, options.to);
   HOCKET_TRY(copied);
   std::int64_t rows = 0, traces = 0;
@@ -42,7 +42,7 @@ Result<int> copy_whole_store(const StoreCopyOptions& options, Context& context) 
                               {"rows", rows}})
                 << '\n';
   } else {
-    Table table({"table", "rows"});
+    TextTable table({"table", "rows"});
     for (const CopiedTable& each : *copied) table.add({each.name, std::to_string(each.rows)});
     table.print(context.out);
     context.out << '\n' << rows << " rows copied and compared\n";
@@ -57,7 +57,7 @@ Result<int> copy_whole_store(const StoreCopyOptions& options, Context& context) 
 
 }  // namespace
 
-void add_store(CLI::App& program, Action& action) {
+void add_store(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<StoreCopyOptions>();
   auto* store = program.add_subcommand("store", "copy a whole store");
   store->require_subcommand(1);
@@ -72,7 +72,7 @@ void add_store(CLI::App& program, Action& action) {
       "Example:\n"
       "  hocket store copy ~/.local/state/hocket/hocket.db postgresql://hocket@db/hocket\n");
   copy->callback([options, &action] {
-    action = [options](Context& c) { return copy_whole_store(*options, c); };
+    action = [options](VerbContext& c) { return copy_whole_store(*options, c); };
   });
 }
 

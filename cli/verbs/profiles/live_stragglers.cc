@@ -66,7 +66,7 @@ void print_live_stragglers(std::ostream& out, const nlohmann::json& document) {
   out << printable(text_member(document, "job"), kLiveStragglersTextBytes) << ": steps "
       << integer_member(document, "first_step") << " to " << integer_member(document, "last_step")
       << ", iteration " << milliseconds_of(number_member(document, "iteration_ns")) << "\n\n";
-  Table table({"rank", "waits", "computes", "processor", "sends", "last in", "kept waiting"});
+  TextTable table({"rank", "waits", "computes", "processor", "sends", "last in", "kept waiting"});
   std::size_t number = 0;
   for (const nlohmann::json& rank : list_member(document, "ranks")) {
     table.add({std::to_string(number++), counter_text(rank, "waited_ns"),
@@ -83,7 +83,7 @@ void print_live_stragglers(std::ostream& out, const nlohmann::json& document) {
 
 }  // namespace
 
-Result<int> show_live_stragglers(const LiveStragglersOptions& options, Context& context) {
+Result<int> show_live_stragglers(const LiveStragglersOptions& options, VerbContext& context) {
   auto access = daemon_access(options.daemon);
   HOCKET_TRY(access);
   HttpClient client(std::move(*access));

@@ -12,10 +12,10 @@ namespace hocket {
 
 struct LiveStragglersOptions {
   DaemonChoice daemon;
-  std::string job;  ///< its id, or its name when only one job has it
+  std::string job;  ///< id of the job, or its name if no other job has the name
   bool json = false;
 };
 
-Result<int> show_live_stragglers(const LiveStragglersOptions& options, Context& context);
+Result<int> show_live_stragglers(const LiveStragglersOptions& options, VerbContext& context);
 
 }  // namespace hocket

@@ -123,7 +123,7 @@ Result<ProfileRow> await_profile(Store& store, std::int64_t before, const std::s
   }
 }
 
-void print_asked(const Asked& asked, Context& context) {
+void print_asked(const Asked& asked, VerbContext& context) {
   const auto& answer = asked.answer;
   const std::string job = printable(text_member(answer, "job"), kProfileTextLimitBytes);
   context.out << "asked " << job << " for a profile of " << integer_member(answer, "iterations")
@@ -141,7 +141,7 @@ void print_asked(const Asked& asked, Context& context) {
   context.out << std::flush;
 }
 
-Result<int> ask(const ProfileOptions& options, Context& context) {
+Result<int> ask(const ProfileOptions& options, VerbContext& context) {
   const bool by_daemon = asks_daemon(options);
   std::unique_ptr<Store> store;
   std::int64_t before = 0;
@@ -168,7 +168,7 @@ Result<int> ask(const ProfileOptions& options, Context& context) {
 
 }  // namespace
 
-void add_profile(CLI::App& program, Action& action) {
+void add_profile(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<ProfileOptions>();
   auto* verb = program.add_subcommand("profile", "ask a running job for a profile");
   verb->add_option("JOB", options->job, "a job's id or name (`hocket jobs`)")->required();
@@ -185,7 +185,7 @@ void add_profile(CLI::App& program, Action& action) {
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer("Example:\n  hocket profile gpt2-6x256 --iterations 20 --wait 60\n");
   verb->callback(
-      [options, &action] { action = [options](Context& c) { return ask(*options, c); }; });
+      [options, &action] { action = [options](VerbContext& c) { return ask(*options, c); }; });
 }
 
 }  // namespace hocket

@@ -38,7 +38,7 @@ Result<std::string> step_text(const LoadedProfile& profile, std::ostream& err) {
   return to_json(calibrated->calibration.step).dump(2) + "\n";
 }
 
-Result<int> export_verb(const ExportOptions& options, Context& context) {
+Result<int> export_verb(const ExportOptions& options, VerbContext& context) {
   const auto format = parse_export_format(options.format);
   if (!format) return failure(format.error().in("--format"));
   const auto store = open_profiles(options.store, false);
@@ -81,7 +81,7 @@ Result<int> export_verb(const ExportOptions& options, Context& context) {
   return kDone;
 }
 
-void add_export(CLI::App& profiles, Action& action) {
+void add_export(CLI::App& profiles, VerbAction& action) {
   auto options = std::make_shared<ExportOptions>();
   auto* verb = profiles.add_subcommand("export", "write a profile as a timeline");
   verb->add_option("PROFILE", options->profile, "its name or number")->required();
@@ -101,8 +101,9 @@ void add_export(CLI::App& profiles, Action& action) {
       "Examples:\n  hocket profiles export gpt2-3\n"
       "  hocket profiles export gpt2-3 --format chrome -o gpt2.json\n"
       "  hocket profiles export gpt2-3 --step -o gpt2.step.json\n");
-  verb->callback(
-      [options, &action] { action = [options](Context& c) { return export_verb(*options, c); }; });
+  verb->callback([options, &action] {
+    action = [options](VerbContext& c) { return export_verb(*options, c); };
+  });
 }
 
 /// Options of the verbs that remove profiles.
@@ -118,7 +119,7 @@ void add_removal_options(CLI::App& verb, RemovalOptions& options) {
 }
 
 /// Removes what `decide` returns for the store's profiles, and prints it.
-Result<int> remove_decided(const RemovalOptions& options, Context& context,
+Result<int> remove_decided(const RemovalOptions& options, VerbContext& context,
                            const std::function<Result<std::vector<PruneDecision>>(
                                Store&, const std::vector<PruneCandidate>&)>& decide) {
   const auto path = store_path(options.store);
@@ -129,7 +130,7 @@ Result<int> remove_decided(const RemovalOptions& options, Context& context,
   HOCKET_TRY(candidates);
   auto decisions = decide(**store, *candidates);
   HOCKET_TRY(decisions);
-  Pruned pruned{.removed = std::move(*decisions)};
+  PruneResult pruned{.removed = std::move(*decisions)};
   if (!options.dry_run) {
     auto done = prune_profiles(**store, *path, pruned.removed);
     HOCKET_TRY(done);
@@ -176,7 +177,7 @@ Result<std::vector<PruneDecision>> named_profiles(const RemoveOptions& options, 
   return decisions;
 }
 
-void add_remove(CLI::App& profiles, Action& action) {
+void add_remove(CLI::App& profiles, VerbAction& action) {
   auto options = std::make_shared<RemoveOptions>();
   auto* verb = profiles.add_subcommand("rm", "remove profiles and their traces");
   verb->add_option("PROFILE", options->profiles, "their names or numbers")->required();
@@ -187,7 +188,7 @@ void add_remove(CLI::App& profiles, Action& action) {
       "Exit status 1 when something could not be removed.\n"
       "Example:\n  hocket profiles rm gpt2-3 gpt2-4\n");
   verb->callback([options, &action] {
-    action = [options](Context& c) {
+    action = [options](VerbContext& c) {
       return remove_decided(options->removal, c, [&](Store& store, const auto& candidates) {
         return named_profiles(*options, store, candidates);
       });
@@ -213,8 +214,8 @@ Result<PruneRule> prune_rule(const PruneOptions& options) {
     if (!(*days >= 0 && *days <= kMostDays)) {
       return failure(ErrorCode::invalid_argument,
                      "--older-than: expected a number of days from 0 to " +
-                         value_text(kMostDays, Unit::none) + ", found " +
-                         value_text(*days, Unit::none));
+                         value_text(kMostDays, ObjectiveUnit::none) + ", found " +
+                         value_text(*days, ObjectiveUnit::none));
     }
     rule.older_than_ns = static_cast<std::int64_t>(*days * kDayNs);
   }
@@ -230,7 +231,7 @@ Result<PruneRule> prune_rule(const PruneOptions& options) {
   return rule;
 }
 
-Result<int> prune_verb(const PruneOptions& options, Context& context) {
+Result<int> prune_verb(const PruneOptions& options, VerbContext& context) {
   const auto rule = prune_rule(options);
   HOCKET_TRY(rule);
   return remove_decided(options.removal, context, [&](Store&, const auto& candidates) {
@@ -238,7 +239,7 @@ Result<int> prune_verb(const PruneOptions& options, Context& context) {
   });
 }
 
-void add_rule_prune(CLI::App& profiles, Action& action) {
+void add_rule_prune(CLI::App& profiles, VerbAction& action) {
   auto options = std::make_shared<PruneOptions>();
   auto* verb = profiles.add_subcommand("prune", "remove old profiles and their traces");
   verb->add_option("--keep", options->keep, "so many of the newest stay");
@@ -251,13 +252,14 @@ void add_rule_prune(CLI::App& profiles, Action& action) {
       "Profiles that `hocket profiles keep` has marked stay. What any rule names goes.\n"
       "Exit status 1 when something could not be removed.\n"
       "Example:\n  hocket profiles prune --keep 20 --max-size 10GiB\n");
-  verb->callback(
-      [options, &action] { action = [options](Context& c) { return prune_verb(*options, c); }; });
+  verb->callback([options, &action] {
+    action = [options](VerbContext& c) { return prune_verb(*options, c); };
+  });
 }
 
 }  // namespace
 
-void add_profile_files(CLI::App& profiles, Action& action) {
+void add_profile_files(CLI::App& profiles, VerbAction& action) {
   add_export(profiles, action);
   add_profile_import(profiles, action);
   add_remove(profiles, action);

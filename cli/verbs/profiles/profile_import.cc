@@ -28,7 +28,7 @@ struct ImportOptions {
 
 /// Reports on the traces without a store.
 Result<int> report_verb(const ImportOptions& options, const ImportRequest& request,
-                        ReadingLine& line, Context& context) {
+                        ReadingLine& line, VerbContext& context) {
   auto imported = read_traces(request);
   line.clear();
   HOCKET_TRY(imported);
@@ -47,7 +47,7 @@ Result<int> report_verb(const ImportOptions& options, const ImportRequest& reque
 }
 
 Result<int> profile_verb(const ImportOptions& options, ImportRequest request, ReadingLine& line,
-                         Context& context) {
+                         VerbContext& context) {
   const auto path = store_path(options.store);
   HOCKET_TRY(path);
   const auto store = open_for_writing(options.store);
@@ -76,7 +76,7 @@ Result<int> profile_verb(const ImportOptions& options, ImportRequest request, Re
   return kDone;
 }
 
-Result<int> import_verb(const ImportOptions& options, Context& context) {
+Result<int> import_verb(const ImportOptions& options, VerbContext& context) {
   const SteadyClock clock;
   ReadingLine line(context.err, context.err_columns, clock);
   ImportRequest request = options.request;
@@ -90,7 +90,7 @@ Result<int> import_verb(const ImportOptions& options, Context& context) {
 
 }  // namespace
 
-void add_profile_import(CLI::App& profiles, Action& action) {
+void add_profile_import(CLI::App& profiles, VerbAction& action) {
   auto options = std::make_shared<ImportOptions>();
   auto* verb = profiles.add_subcommand("import", "make a profile of traces from elsewhere");
   verb->add_option("FILE", options->request.paths,
@@ -116,8 +116,9 @@ void add_profile_import(CLI::App& profiles, Action& action) {
       "  hocket profiles import traces/ --report\n"
       "  hocket profiles import report.sqlite --step-range iteration\n"
       "  hocket profiles import b8/rank-1.sqlite --with gpt2-3\n");
-  verb->callback(
-      [options, &action] { action = [options](Context& c) { return import_verb(*options, c); }; });
+  verb->callback([options, &action] {
+    action = [options](VerbContext& c) { return import_verb(*options, c); };
+  });
 }
 
 }  // namespace hocket

@@ -7,7 +7,7 @@
 namespace hocket {
 
 /// Adds the verbs that read, write or remove files: export, import, rm, prune.
-void add_profile_files(CLI::App& profiles, Action& action);
-void add_profile_import(CLI::App& profiles, Action& action);
+void add_profile_files(CLI::App& profiles, VerbAction& action);
+void add_profile_import(CLI::App& profiles, VerbAction& action);
 
 }  // namespace hocket

@@ -22,7 +22,7 @@ struct ProfilesOptions {
   bool json = false, release = false;
 };
 
-Result<int> list_profiles(const ProfilesOptions& options, Context& context) {
+Result<int> list_profiles(const ProfilesOptions& options, VerbContext& context) {
   const auto store = open_profiles(options.store, false);
   HOCKET_TRY(store);
   const auto profiles = summarize_profiles(**store);
@@ -37,7 +37,7 @@ Result<int> list_profiles(const ProfilesOptions& options, Context& context) {
   return kDone;
 }
 
-Result<int> show_profile(const ProfilesOptions& options, Context& context) {
+Result<int> show_profile(const ProfilesOptions& options, VerbContext& context) {
   const auto store = open_profiles(options.store, false);
   HOCKET_TRY(store);
   const auto row = find_profile(**store, options.profile);
@@ -52,7 +52,7 @@ Result<int> show_profile(const ProfilesOptions& options, Context& context) {
   return kDone;
 }
 
-Result<int> show_metrics(const ProfilesOptions& options, Context& context) {
+Result<int> show_metrics(const ProfilesOptions& options, VerbContext& context) {
   const auto store = open_profiles(options.store, false);
   HOCKET_TRY(store);
   const auto row = find_profile(**store, options.profile);
@@ -67,7 +67,7 @@ Result<int> show_metrics(const ProfilesOptions& options, Context& context) {
   return kDone;
 }
 
-Result<int> show_difference(const ProfilesOptions& options, Context& context) {
+Result<int> show_difference(const ProfilesOptions& options, VerbContext& context) {
   const auto store = open_profiles(options.store, false);
   HOCKET_TRY(store);
   const auto before = find_profile(**store, options.profile);
@@ -84,7 +84,7 @@ Result<int> show_difference(const ProfilesOptions& options, Context& context) {
   return kDone;
 }
 
-Result<int> keep_profile(const ProfilesOptions& options, Context& context) {
+Result<int> keep_profile(const ProfilesOptions& options, VerbContext& context) {
   const auto store = open_profiles(options.store, true);
   HOCKET_TRY(store);
   const auto row = find_profile(**store, options.profile);
@@ -100,21 +100,21 @@ Result<int> keep_profile(const ProfilesOptions& options, Context& context) {
 }
 
 /// Adds a verb with the options common to all of them.
-CLI::App* add_one(CLI::App& profiles, Action& action, const char* name, const char* help,
-                  Result<int> (*perform)(const ProfilesOptions&, Context&),
+CLI::App* add_one(CLI::App& profiles, VerbAction& action, const char* name, const char* help,
+                  Result<int> (*perform)(const ProfilesOptions&, VerbContext&),
                   const std::shared_ptr<ProfilesOptions>& options) {
   auto* verb = profiles.add_subcommand(name, help);
   verb->add_option("--store", options->store, "the store: a file, or a URI of PostgreSQL");
   verb->add_flag("--json", options->json, "print JSON");
   verb->callback([options, perform, &action] {
-    action = [options, perform](Context& context) { return perform(*options, context); };
+    action = [options, perform](VerbContext& context) { return perform(*options, context); };
   });
   return verb;
 }
 
 }  // namespace
 
-void add_profiles(CLI::App& program, Action& action) {
+void add_profiles(CLI::App& program, VerbAction& action) {
   auto* verb = program.add_subcommand("profiles", "list, compare, export and remove profiles");
   verb->require_subcommand(1);
   verb->footer(

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kStragglerNameBytes = 40;
 
 std::string late_text(double ns) {
-  const std::string text = value_text(std::abs(ns), Unit::nanoseconds);
+  const std::string text = value_text(std::abs(ns), ObjectiveUnit::nanoseconds);
   return ns < 0 ? "-" + text : text;
 }
 
@@ -55,7 +55,8 @@ std::string pattern_sentence(const StragglerRank& rank, const Stragglers& found)
 }
 
 std::string more_text(const std::optional<double>& ns) {
-  return ns ? (*ns < 0 ? "-" : "+") + value_text(std::abs(*ns), Unit::nanoseconds) : "unknown";
+  return ns ? (*ns < 0 ? "-" : "+") + value_text(std::abs(*ns), ObjectiveUnit::nanoseconds)
+            : "unknown";
 }
 
 std::string cause_sentence(const StragglerRank& rank) {
@@ -126,8 +127,8 @@ void print_verdict(std::ostream& out, const Stragglers& found) {
 
 void print_places(std::ostream& out, const Stragglers& found, std::size_t most) {
   if (most == 0 || found.places.empty()) return;
-  Table table({"collective", "group", "position", "count", "last", "in", "skew median", "p95",
-               "alone median", "p95"});
+  TextTable table({"collective", "group", "position", "count", "last", "in", "skew median", "p95",
+                   "alone median", "p95"});
   for (std::size_t i = 0; i < std::min(most, found.places.size()); ++i) {
     const StragglerPlace& place = found.places[i];
     table.add(
@@ -159,7 +160,7 @@ void print_stragglers(std::ostream& out, const StragglerReport& report,
     out << "by how long they are in collectives, because their clocks are not known well enough; "
         << "a slow link does not show so\n\n";
   }
-  Table table({"rank", "last in", "late in", "others waited", "late median", "p95", "verdict"});
+  TextTable table({"rank", "last in", "late in", "others waited", "late median", "p95", "verdict"});
   for (const StragglerRank& rank : found.ranks) {
     table.add({std::to_string(rank.rank), percent_text(rank.last_share),
                percent_text(rank.late_share), late_text(rank.kept_waiting_ns),

@@ -51,7 +51,7 @@ Result<StragglerOptions> steps_of(const std::string& text) {
       "--steps: expected the first and the last step, such as 10-20, 10- or -20, found " + text);
 }
 
-Result<int> show_stragglers(const StragglersOptions& options, Context& context) {
+Result<int> show_stragglers(const StragglersOptions& options, VerbContext& context) {
   if (options.profile.empty()) {
     return failure(ErrorCode::invalid_argument,
                    "stragglers: name a PROFILE (`hocket profiles list` shows them), or a running "
@@ -78,7 +78,7 @@ Result<int> show_stragglers(const StragglersOptions& options, Context& context) 
 
 }  // namespace
 
-void add_stragglers(CLI::App& program, Action& action) {
+void add_stragglers(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<StragglersOptions>();
   auto* verb = program.add_subcommand("stragglers", "say which rank the others wait for, and why");
   auto* profile = verb->add_option("PROFILE", options->profile, "its name or number");
@@ -99,7 +99,7 @@ void add_stragglers(CLI::App& program, Action& action) {
       "Examples:\n  hocket stragglers gpt2-3\n  hocket stragglers gpt2-3 --steps 20-\n"
       "  hocket stragglers --job gpt2\n");
   verb->callback([options, &action] {
-    action = [options](Context& context) {
+    action = [options](VerbContext& context) {
       options->live.json = options->json;
       return options->live.job.empty() ? show_stragglers(*options, context)
                                        : show_live_stragglers(options->live, context);

@@ -65,7 +65,8 @@ void draw(std::ostream& out, const LoadedProfile& profile, const LaneDrawingOpti
     return;
   }
   out << ", "
-      << value_text(static_cast<double>(options.end_ns - options.begin_ns), Unit::nanoseconds)
+      << value_text(static_cast<double>(options.end_ns - options.begin_ns),
+                    ObjectiveUnit::nanoseconds)
       << '\n';
   for (const std::string& line : draw_lanes(trace, options)) {
     out << line.substr(0, line.find_last_not_of(' ') + 1) << '\n';
@@ -90,7 +91,7 @@ Result<DrawnIteration> load_iteration(const TracesOptions& options, Store& store
   return DrawnIteration{*step, std::move(*profile)};
 }
 
-Result<int> write_timeline(const TracesOptions& options, Store& store, Context& context) {
+Result<int> write_timeline(const TracesOptions& options, Store& store, VerbContext& context) {
   if (!options.titles.empty() && options.titles.size() != options.profiles.size()) {
     return failure(ErrorCode::invalid_argument, "--title: expected one for each of the " +
                                                     std::to_string(options.profiles.size()) +
@@ -138,7 +139,8 @@ Result<int> write_timeline(const TracesOptions& options, Store& store, Context& 
   return kDone;
 }
 
-Result<int> print_trace(const TracesOptions& options, int columns, Store& store, Context& context) {
+Result<int> print_trace(const TracesOptions& options, int columns, Store& store,
+                        VerbContext& context) {
   const auto drawn = load_iteration(options, store, options.profiles.front(), options.rank);
   HOCKET_TRY(drawn);
   const auto& [step, profile] = *drawn;
@@ -160,7 +162,7 @@ Result<int> print_trace(const TracesOptions& options, int columns, Store& store,
   return kDone;
 }
 
-Result<int> show_trace(const TracesOptions& options, Context& context) {
+Result<int> show_trace(const TracesOptions& options, VerbContext& context) {
   const auto columns = drawn_columns(options, context.err_columns);
   HOCKET_TRY(columns);
   if (options.profiles.size() > 1 && options.output.empty()) {
@@ -176,7 +178,7 @@ Result<int> show_trace(const TracesOptions& options, Context& context) {
 
 }  // namespace
 
-void add_traces(CLI::App& program, Action& action) {
+void add_traces(CLI::App& program, VerbAction& action) {
   auto* traces = program.add_subcommand("traces", "look at what ran when");
   traces->require_subcommand(1);
   auto options = std::make_shared<TracesOptions>();
@@ -205,8 +207,9 @@ void add_traces(CLI::App& program, Action& action) {
       "All ranks are drawn over the same stretch of time: the lowest one's iteration.\n"
       "Examples:\n  hocket traces show gpt2-3 --iteration 104 --width 120\n"
       "  hocket traces show gpt2-3 gpt2-4 --output step.svg\n");
-  verb->callback(
-      [options, &action] { action = [options](Context& c) { return show_trace(*options, c); }; });
+  verb->callback([options, &action] {
+    action = [options](VerbContext& c) { return show_trace(*options, c); };
+  });
 }
 
 }  // namespace hocket

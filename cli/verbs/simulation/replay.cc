@@ -100,7 +100,7 @@ Result<Donor> read_donor(const ReplayOptions& options, const RecordedTable& tabl
     if (value) value = cost(*value, options.direction());
     donor.evaluations.push_back({std::move(own), value, 0});
   });
-  donor = adapted(donor, table.space());
+  donor = adapted_donor(donor, table.space());
   if (donor.evaluations.empty())
     return invalid(options.transfer + ": no setting in it has values that " + options.table +
                    " has, too");
@@ -133,11 +133,11 @@ nlohmann::json replay_json(const ReplayOptions& options, const RecordedTable& ta
 void print_replay(std::ostream& out, const ReplayOptions& options, const RecordedTable& table,
                   const std::vector<ReplayedTrial>& replayed) {
   const bool is_time = options.columns.objective_column.ends_with("_ns");
-  const Unit unit = is_time ? Unit::nanoseconds : Unit::none;
+  const ObjectiveUnit unit = is_time ? ObjectiveUnit::nanoseconds : ObjectiveUnit::none;
   std::vector<std::string> headings = {"trial"};
   for (const auto& column : table.columns()) headings.push_back(printable(column, 40));
   headings.insert(headings.end(), {"value", "recommended so far", "why"});
-  Table lines(std::move(headings));
+  TextTable lines(std::move(headings));
   for (std::size_t i = 0; i < replayed.size(); ++i) {
     const ReplayedTrial& trial = replayed[i];
     std::vector<std::string> cells = {std::to_string(i + 1)};
@@ -160,7 +160,7 @@ void print_replay(std::ostream& out, const ReplayOptions& options, const Recorde
       << last.why_recommended << ")\n";
 }
 
-Result<int> replay_verb(const ReplayOptions& options, Context& context) {
+Result<int> replay_verb(const ReplayOptions& options, VerbContext& context) {
   auto search_of = search_options(options);
   HOCKET_TRY(search_of);
   const auto table = read_table(options);
@@ -173,7 +173,8 @@ Result<int> replay_verb(const ReplayOptions& options, Context& context) {
   const auto search = make_search(table->space(), *search_of);
   if (!search) return failure(search.error().in(options.table));
   const auto trials = static_cast<std::size_t>(options.trials);
-  const auto replayed = replay(*table, **search, trials, search_of->seed, options.direction());
+  const auto replayed =
+      replay_table(*table, **search, trials, search_of->seed, options.direction());
   if (!replayed) return failure(replayed.error().in(options.table));
   if (replayed->size() < trials) {
     context.err << "hocket: the table has no more settings than " << replayed->size()
@@ -189,7 +190,7 @@ Result<int> replay_verb(const ReplayOptions& options, Context& context) {
 
 }  // namespace
 
-void add_replay(CLI::App& program, Action& action) {
+void add_replay(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<ReplayOptions>();
   options->columns.objective_column = "value";
   auto* verb = program.add_subcommand("replay", "search a recorded sweep instead of running a job");
@@ -219,8 +220,9 @@ void add_replay(CLI::App& program, Action& action) {
       ->type_name("FILE");
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer(kReplayFooter);
-  verb->callback(
-      [options, &action] { action = [options](Context& c) { return replay_verb(*options, c); }; });
+  verb->callback([options, &action] {
+    action = [options](VerbContext& c) { return replay_verb(*options, c); };
+  });
 }
 
 }  // namespace hocket

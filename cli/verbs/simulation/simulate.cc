@@ -114,9 +114,9 @@ SimulationOptions simulation_options(const ScheduleConfig& config, const Simulat
 /// A question about a step.
 struct Question {
   Subject subject;
-  NamedConfig present;    ///< before --set and --sweep
-  ScheduleConfig config;  ///< after --set
-  Baseline baseline;      ///< absent with --offload
+  NamedConfig present;          ///< before --set and --sweep
+  ScheduleConfig config;        ///< after --set
+  PredictionBaseline baseline;  ///< absent with --offload
 };
 
 /// Returns the present configuration with --set applied.
@@ -139,9 +139,9 @@ Result<ScheduleConfig> first_asked(const SimulateOptions& options, ScheduleConfi
 /// Simulates the configuration that speed-ups are against: the one given, else what the measured
 /// job ran with, else the present one. Where that does not fit into a device's memory, it is the
 /// first that is asked about.
-Result<Baseline> make_baseline(const SimulateOptions& options, const Subject& subject,
-                               const NamedConfig& recorded, const NamedConfig& present,
-                               const ScheduleConfig& asked, std::ostream& err) {
+Result<PredictionBaseline> make_baseline(const SimulateOptions& options, const Subject& subject,
+                                         const NamedConfig& recorded, const NamedConfig& present,
+                                         const ScheduleConfig& asked, std::ostream& err) {
   auto config = options.baseline.empty() ? Result<NamedConfig>(subject.job ? recorded : present)
                                          : read_baseline(options.baseline, err);
   HOCKET_TRY(config);
@@ -158,7 +158,8 @@ Result<Baseline> make_baseline(const SimulateOptions& options, const Subject& su
     return failure(
         simulation.error().in("the baseline, " + config->name + " (--baseline gives another)"));
   }
-  return Baseline{std::move(config->name), std::move(config->config), simulation->iteration_ns};
+  return PredictionBaseline{std::move(config->name), std::move(config->config),
+                            simulation->iteration_ns};
 }
 
 Result<Question> make_question(const SimulateOptions& options, std::ostream& err) {
@@ -250,7 +251,7 @@ void print_pointer(const SimulateOptions& options, const Question& question,
 }
 
 Result<void> simulate_once(const SimulateOptions& options, const Question& question,
-                           Context& context) {
+                           VerbContext& context) {
   const StepDescription& step = question.subject.step;
   auto record =
       SimulationRecord::create(options.trace, options.record, step, question.config, options.rank);
@@ -290,7 +291,7 @@ Result<SweepRow> sweep_row(const SimulateOptions& options, const StepDescription
 }
 
 Result<void> simulate_sweep(const SimulateOptions& options, const Question& question,
-                            Context& context) {
+                            VerbContext& context) {
   const StepDescription& step = question.subject.step;
   std::vector<KnobSweep> sweeps;
   for (const auto& text : options.sweep) {
@@ -298,7 +299,7 @@ Result<void> simulate_sweep(const SimulateOptions& options, const Question& ques
     if (!sweep) return failure(sweep.error().in("--sweep"));
     sweeps.push_back(std::move(*sweep));
   }
-  const auto all = combinations(sweeps);
+  const auto all = sweep_combinations(sweeps);
   if (!all) return failure(all.error().in("--sweep"));
   std::vector<SweepRow> rows;
   for (const auto& values : *all) {
@@ -322,7 +323,7 @@ Result<void> simulate_sweep(const SimulateOptions& options, const Question& ques
 
 /// Judges how many layers a device of limited memory keeps.
 Result<void> simulate_offload(const SimulateOptions& options, const Question& question,
-                              Context& context) {
+                              VerbContext& context) {
   const StepDescription& step = question.subject.step;
   const auto choice = choose_offload(step, question.config);
   if (!choice) return failure(choice.error().in("--offload"));
@@ -335,7 +336,7 @@ Result<void> simulate_offload(const SimulateOptions& options, const Question& qu
   return {};
 }
 
-Result<int> simulate_verb(const SimulateOptions& options, Context& context) {
+Result<int> simulate_verb(const SimulateOptions& options, VerbContext& context) {
   const auto question = make_question(options, context.err);
   HOCKET_TRY(question);
   if (!options.step_out.empty()) {
@@ -359,7 +360,7 @@ void add_step_options(CLI::App& verb, SimulateOptions& options) {
 
 }  // namespace
 
-void add_simulate(CLI::App& program, Action& action) {
+void add_simulate(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<SimulateOptions>();
   auto* verb = program.add_subcommand("simulate", "predict a training step without running it");
   add_step_options(*verb, *options);
@@ -390,7 +391,7 @@ void add_simulate(CLI::App& program, Action& action) {
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer(kSimulateFooter);
   verb->callback([options, &action] {
-    action = [options](Context& c) { return simulate_verb(*options, c); };
+    action = [options](VerbContext& c) { return simulate_verb(*options, c); };
   });
 }
 

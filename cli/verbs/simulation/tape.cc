@@ -140,7 +140,7 @@ class Show {
     ++lines_;
     out_ << (options_.json
                  ? json_text(record_json(record, reader_))
-                 : record_line(reader_.records(), record.time_ns, describe(record, reader_)))
+                 : record_line(reader_.records(), record.time_ns, describe_record(record, reader_)))
          << '\n';
   }
 
@@ -164,7 +164,7 @@ class Show {
   std::vector<std::vector<TapeTask>> captured_;
 };
 
-Result<int> show_tape(const ShowOptions& options, Context& context) {
+Result<int> show_tape(const ShowOptions& options, VerbContext& context) {
   auto tape = open_tape(options.file);
   HOCKET_TRY(tape);
   if (const auto ok = Show(options, *tape, context.out).run(); !ok)
@@ -172,7 +172,7 @@ Result<int> show_tape(const ShowOptions& options, Context& context) {
   return kDone;
 }
 
-Result<int> replay_file(const std::string& file, Context& context) {
+Result<int> replay_file(const std::string& file, VerbContext& context) {
   auto tape = open_tape(file);
   HOCKET_TRY(tape);
   const auto replay = replay_tape(tape->reader);
@@ -236,7 +236,7 @@ class Diff {
     times_a_.add(a);
     times_b_.add(b);
     ++same_;
-    context_.push_back(describe(a, a_.reader));
+    context_.push_back(describe_record(a, a_.reader));
     if (context_.size() > kContextRecords) context_.pop_front();
   }
 
@@ -255,8 +255,9 @@ class Diff {
     const auto print = [&](const char* which, const std::optional<TapeRecord>& record,
                            const Tape& tape) {
       out_ << "  " << which << ' '
-           << (record ? record_line(same_ + 1, record->time_ns, describe(*record, tape.reader))
-                      : "ends")
+           << (record
+                   ? record_line(same_ + 1, record->time_ns, describe_record(*record, tape.reader))
+                   : "ends")
            << '\n';
     };
     print("A", a, a_);
@@ -265,7 +266,7 @@ class Diff {
 
   void print_times() {
     const auto time = [](std::int64_t ns) {
-      return value_text(static_cast<double>(ns), Unit::nanoseconds);
+      return value_text(static_cast<double>(ns), ObjectiveUnit::nanoseconds);
     };
     const auto mean_step = [&](const std::vector<std::int64_t>& ends_ns) {
       if (ends_ns.size() < 2) return std::string("-");
@@ -273,7 +274,7 @@ class Diff {
                   static_cast<std::int64_t>(ends_ns.size() - 1));
     };
     const auto a_ns = times_a_.step_ends_ns(), b_ns = times_b_.step_ends_ns();
-    Table table({"", "A", "B"});
+    TextTable table({"", "A", "B"});
     table.add({"finished steps", std::to_string(a_ns.size()), std::to_string(b_ns.size())});
     table.add({"a step, mean", mean_step(a_ns), mean_step(b_ns)});
     table.add({"last finish", time(times_a_.last_finish_ns()), time(times_b_.last_finish_ns())});
@@ -288,7 +289,8 @@ class Diff {
   TapeTimes times_a_, times_b_;
 };
 
-Result<int> compare_tapes(const std::string& file_a, const std::string& file_b, Context& context) {
+Result<int> compare_tapes(const std::string& file_a, const std::string& file_b,
+                          VerbContext& context) {
   auto a = open_tape(file_a);
   HOCKET_TRY(a);
   auto b = open_tape(file_b);
@@ -298,7 +300,7 @@ Result<int> compare_tapes(const std::string& file_a, const std::string& file_b, 
   return *same ? kDone : kFailed;
 }
 
-void add_show(CLI::App& tape, Action& action) {
+void add_show(CLI::App& tape, VerbAction& action) {
   auto options = std::make_shared<ShowOptions>();
   auto* verb = tape.add_subcommand("show", "print what is on a tape");
   verb->add_option("FILE", options->file, "the tape")->type_name("FILE")->required();
@@ -308,11 +310,12 @@ void add_show(CLI::App& tape, Action& action) {
   verb->footer(
       "Exit status 2 when the tape is cut off, after what is whole was shown.\n"
       "Example:\n  hocket tape show job.tape --limit 100\n");
-  verb->callback(
-      [options, &action] { action = [options](Context& c) { return show_tape(*options, c); }; });
+  verb->callback([options, &action] {
+    action = [options](VerbContext& c) { return show_tape(*options, c); };
+  });
 }
 
-void add_diff(CLI::App& tape, Action& action) {
+void add_diff(CLI::App& tape, VerbAction& action) {
   auto files = std::make_shared<std::pair<std::string, std::string>>();
   auto* verb = tape.add_subcommand("diff", "compare two tapes, whatever the times");
   verb->add_option("A", files->first, "a tape")->type_name("FILE")->required();
@@ -321,11 +324,11 @@ void add_diff(CLI::App& tape, Action& action) {
       "Exit status 0 when all records are the same, 1 when not, 2 when a tape is cut off.\n"
       "Example:\n  hocket tape diff monday.tape tuesday.tape\n");
   verb->callback([files, &action] {
-    action = [files](Context& c) { return compare_tapes(files->first, files->second, c); };
+    action = [files](VerbContext& c) { return compare_tapes(files->first, files->second, c); };
   });
 }
 
-void add_tape_replay(CLI::App& tape, Action& action) {
+void add_tape_replay(CLI::App& tape, VerbAction& action) {
   auto file = std::make_shared<std::string>();
   auto* verb = tape.add_subcommand("replay", "decide again, and compare each decision");
   verb->add_option("FILE", *file, "the tape")->type_name("FILE")->required();
@@ -334,12 +337,12 @@ void add_tape_replay(CLI::App& tape, Action& action) {
       "off or no plan can have written it.\n"
       "Example:\n  hocket tape replay job.tape\n");
   verb->callback(
-      [file, &action] { action = [file](Context& c) { return replay_file(*file, c); }; });
+      [file, &action] { action = [file](VerbContext& c) { return replay_file(*file, c); }; });
 }
 
 }  // namespace
 
-void add_tape(CLI::App& program, Action& action) {
+void add_tape(CLI::App& program, VerbAction& action) {
   auto* verb = program.add_subcommand("tape", "look at, compare or replay recorded decisions");
   verb->require_subcommand(1);
   verb->footer("Example:\n  hocket tape show job.tape --json\n");

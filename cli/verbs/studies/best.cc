@@ -55,7 +55,7 @@ Result<StudyRow> find_ended_study(Store& store, const std::string& name) {
                  "no study is finished yet; `hocket studies` lists what there is");
 }
 
-Result<int> show_best(const BestOptions& options, Context& context) {
+Result<int> show_best(const BestOptions& options, VerbContext& context) {
   const auto store = open_for_reading(options.store);
   HOCKET_TRY(store);
   const auto study = find_ended_study(**store, options.study);
@@ -87,15 +87,16 @@ Result<int> show_best(const BestOptions& options, Context& context) {
 
 }  // namespace
 
-void add_best(CLI::App& program, Action& action) {
+void add_best(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<BestOptions>();
   auto* verb = program.add_subcommand("best", "show the winner of a study against the default");
   verb->add_option("STUDY", options->study, "its name or number (default: the latest finished)");
   verb->add_option("--store", options->store, "the store: a file, or a URI of PostgreSQL");
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer("Example:\n  hocket best gpt2-1 --json\n");
-  verb->callback(
-      [options, &action] { action = [options](Context& c) { return show_best(*options, c); }; });
+  verb->callback([options, &action] {
+    action = [options](VerbContext& c) { return show_best(*options, c); };
+  });
 }
 
 }  // namespace hocket

@@ -19,7 +19,7 @@
 namespace hocket {
 namespace {
 
-Result<StudyRow> study_to_follow(Store& store, const Following& following) {
+Result<StudyRow> study_to_follow(Store& store, const FollowOptions& following) {
   if (!following.study.empty()) return store.study(following.study);
   auto studies = store.studies();
   HOCKET_TRY(studies);
@@ -42,7 +42,7 @@ Error interrupted_error(const StudyRow& study) {
 /// Shows a study, and remembers which of its trials were shown.
 class FollowedStudy {
  public:
-  FollowedStudy(Store& store, const Following& following, Context& context, StudyRow study)
+  FollowedStudy(Store& store, const FollowOptions& following, VerbContext& context, StudyRow study)
       : store_(store), following_(following), context_(context), study_(std::move(study)) {}
 
   /// Counts what has finished before.
@@ -148,13 +148,13 @@ class FollowedStudy {
   }
 
   Store& store_;
-  const Following& following_;
-  Context& context_;
+  const FollowOptions& following_;
+  VerbContext& context_;
   StudyRow study_;
   std::set<std::int64_t> seen_;  ///< ids of the trials that were counted or shown
   std::optional<TrialRow> running_;
   std::int64_t shown_running_ = 0;  ///< id of the running trial that is shown
-  std::optional<Progress> progress_;
+  std::optional<StudyProgress> progress_;
 };
 
 }  // namespace
@@ -163,7 +163,7 @@ bool is_orphan(const StudyRow& study, const HostView& host) {
   return study.state == StudyState::running && owner_state(study.owner, host) == OwnerState::gone;
 }
 
-Result<int> follow_study(Store& store, const Following& following, Context& context) {
+Result<int> follow_study(Store& store, const FollowOptions& following, VerbContext& context) {
   // Counted first, so that a change during the first look is seen at the second.
   auto count = store.change_count();
   HOCKET_TRY(count);

@@ -13,7 +13,7 @@
 
 namespace hocket {
 
-struct Following {
+struct FollowOptions {
   std::string study;  ///< name or number; empty: the newest that runs
   bool json = false;  ///< one object a line for each finished trial, then one for the study's end
   HostView host;      ///< tells whether the study's process is alive
@@ -27,6 +27,6 @@ bool is_orphan(const StudyRow& study, const HostView& host);
 /// Counts the trials that have finished and shows each that finishes from now on, until the study
 /// ends. Returns kDone once it has finished, kInterrupted when the user asked to stop. Returns
 /// not_found if the study is unknown or none runs, unavailable if nobody runs it any more.
-Result<int> follow_study(Store& store, const Following& following, Context& context);
+Result<int> follow_study(Store& store, const FollowOptions& following, VerbContext& context);
 
 }  // namespace hocket

@@ -86,7 +86,7 @@ nlohmann::json line_json(const StudyLine& line, const HostView& host) {
   return document;
 }
 
-Result<int> show_studies(const StudiesOptions& options, Context& context) {
+Result<int> show_studies(const StudiesOptions& options, VerbContext& context) {
   const auto store = open_for_reading(options.store);
   HOCKET_TRY(store);
   const auto lines = read_lines(**store);
@@ -98,7 +98,8 @@ Result<int> show_studies(const StudiesOptions& options, Context& context) {
     context.out << json_text({{"studies", std::move(list)}}) << '\n';
     return kDone;
   }
-  Table table({"study", "state", "trials", "workload", "created", "result", "topology", "command"});
+  TextTable table(
+      {"study", "state", "trials", "workload", "created", "result", "topology", "command"});
   for (const auto& line : *lines) {
     table.add({line.study.name, state_text(line.study, host), std::to_string(line.trials),
                printable(line.view.workload, kCommandLimitBytes),
@@ -110,7 +111,7 @@ Result<int> show_studies(const StudiesOptions& options, Context& context) {
   return kDone;
 }
 
-Result<int> follow(const StudiesOptions& options, const std::string& study, Context& context) {
+Result<int> follow(const StudiesOptions& options, const std::string& study, VerbContext& context) {
   constexpr int kLookMs = 500;
   const auto store = open_for_reading(options.store);
   HOCKET_TRY(store);
@@ -201,7 +202,7 @@ std::string versions_text(const std::vector<std::int64_t>& versions) {
 
 void print_removals(const std::vector<StudyRemoval>& removals, const HostView& host, bool dry_run,
                     std::ostream& out) {
-  Table table({dry_run ? "would go" : "removed", "state", "trials", "versions that stay"});
+  TextTable table({dry_run ? "would go" : "removed", "state", "trials", "versions that stay"});
   for (const StudyRemoval& removal : removals) {
     table.add({removal.study.name, state_text(removal.study, host), std::to_string(removal.trials),
                versions_text(removal.versions)});
@@ -222,7 +223,7 @@ nlohmann::json removals_json(const std::vector<StudyRemoval>& removals, const Ho
 }
 
 Result<int> remove_studies(const StudiesOptions& common, const StudyRemovalOptions& options,
-                           Context& context) {
+                           VerbContext& context) {
   const auto path = store_path(common.store);
   HOCKET_TRY(path);
   const auto store = options.dry_run ? open_for_reading(common.store) : open_existing(common.store);
@@ -254,7 +255,7 @@ void add_common_options(CLI::App& verb, StudiesOptions& common) {
 }
 
 void add_remove_studies(CLI::App& studies, const std::shared_ptr<StudiesOptions>& common,
-                        Action& action) {
+                        VerbAction& action) {
   auto options = std::make_shared<StudyRemovalOptions>();
   auto* verb = studies.add_subcommand("rm", "remove studies and their trials");
   verb->add_option("STUDY", options->studies, "their names or numbers")->required();
@@ -267,13 +268,13 @@ void add_remove_studies(CLI::App& studies, const std::shared_ptr<StudiesOptions>
       "removed a study. A daemon's studies are removed on its host, with its --store.\n"
       "Example:\n  hocket studies rm gpt2-3 --dry-run\n");
   verb->callback([common, options, &action] {
-    action = [common, options](Context& c) { return remove_studies(*common, *options, c); };
+    action = [common, options](VerbContext& c) { return remove_studies(*common, *options, c); };
   });
 }
 
 }  // namespace
 
-void add_studies(CLI::App& program, Action& action) {
+void add_studies(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<StudiesOptions>();
   auto followed = std::make_shared<std::string>();
   auto* verb = program.add_subcommand(
@@ -294,9 +295,9 @@ void add_studies(CLI::App& program, Action& action) {
   verb->callback([options, followed, follow_option, verb, &action] {
     // CLI11 calls this after the callback of a verb below.
     if (!verb->get_subcommands().empty()) return;
-    action = [options](Context& c) { return show_studies(*options, c); };
+    action = [options](VerbContext& c) { return show_studies(*options, c); };
     if (follow_option->count() == 0) return;
-    action = [options, followed](Context& c) { return follow(*options, *followed, c); };
+    action = [options, followed](VerbContext& c) { return follow(*options, *followed, c); };
   });
 }
 

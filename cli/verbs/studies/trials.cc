@@ -26,7 +26,7 @@ struct TrialsOptions {
 constexpr std::size_t kMessageBytes = 4096;
 
 /// Shows how one trial ended and what it printed.
-Result<int> show_log(const TrialsOptions& options, Context& context, Store& store,
+Result<int> show_log(const TrialsOptions& options, VerbContext& context, Store& store,
                      const StudyRow& study, std::span<const TrialRow> trials) {
   const auto trial = std::ranges::find(trials, *options.log, &TrialRow::number);
   if (trial == trials.end()) {
@@ -58,7 +58,7 @@ Result<int> show_log(const TrialsOptions& options, Context& context, Store& stor
   return kDone;
 }
 
-Result<int> show_trials(const TrialsOptions& options, Context& context) {
+Result<int> show_trials(const TrialsOptions& options, VerbContext& context) {
   const auto store = open_for_reading(options.store);
   HOCKET_TRY(store);
   const auto study = (*store)->study(options.study);
@@ -94,7 +94,7 @@ Result<int> show_trials(const TrialsOptions& options, Context& context) {
 
 }  // namespace
 
-void add_trials(CLI::App& program, Action& action) {
+void add_trials(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<TrialsOptions>();
   auto* verb = program.add_subcommand("trials", "show every trial of a study");
   verb->add_option("STUDY", options->study, "its name or number")->required();
@@ -112,8 +112,9 @@ void add_trials(CLI::App& program, Action& action) {
       "Examples:\n  hocket trials gpt2-1\n"
       "  hocket trials gpt2-1 --log 3\n"
       "  hocket trials gpt2-1 --csv > gpt2-1.csv\n");
-  verb->callback(
-      [options, &action] { action = [options](Context& c) { return show_trials(*options, c); }; });
+  verb->callback([options, &action] {
+    action = [options](VerbContext& c) { return show_trials(*options, c); };
+  });
 }
 
 }  // namespace hocket

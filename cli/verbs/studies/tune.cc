@@ -64,7 +64,7 @@ constexpr const char* kTuneFooter =
     "  hocket tune --resume\n";
 
 /// A new study, or the one to resume, checked before anything is written.
-Result<OpenStudy> open_study(const TuneOptions& options, const Context& context,
+Result<OpenStudy> open_study(const TuneOptions& options, const VerbContext& context,
                              std::unique_ptr<Store>& store) {
   const auto open = [&]() -> Result<void> {
     auto opened = open_for_writing(options.store);
@@ -117,8 +117,9 @@ Result<std::string> fetch_line(Store& store, const StudyRow& study, const TuneOp
   HOCKET_TRY(host);
   const auto promotions = current_promotions(store);
   HOCKET_TRY(promotions);
-  const auto own = std::ranges::find_if(
-      *promotions, [&](const Promoted& each) { return each.promotion.study_id == study.id; });
+  const auto own = std::ranges::find_if(*promotions, [&](const PromotedVersions& each) {
+    return each.promotion.study_id == study.id;
+  });
   if (own != promotions->end()) {
     const auto index = static_cast<std::size_t>(own - promotions->begin());
     return "hocket fetch " + shell_text(fetch_arguments(candidates_of(*promotions), index, *host)) +
@@ -137,7 +138,7 @@ std::string advice(const TuneOptions& options, const OpenStudy& open, const Stud
 }
 
 /// Shows the end of what the first trial printed, which says most about why it failed.
-Result<void> show_failed_default(const TuneOptions& options, Context& context, Store& store,
+Result<void> show_failed_default(const TuneOptions& options, VerbContext& context, Store& store,
                                  const StudyRow& study, const TrialRow& first) {
   const auto output = store.trial_output(first.id);
   HOCKET_TRY(output);
@@ -176,8 +177,8 @@ void print_promotion(std::ostream& out, const std::optional<PromotionRow>& versi
     out << "run with it: hocket with -- " << shell_text(study.command) << '\n';
 }
 
-Result<void> show(const TuneOptions& options, Context& context, Store& store, std::int64_t study_id,
-                  const StudyResult& result) {
+Result<void> show(const TuneOptions& options, VerbContext& context, Store& store,
+                  std::int64_t study_id, const StudyResult& result) {
   const auto study = store.study(std::to_string(study_id));
   HOCKET_TRY(study);
   const auto view = study_view(store, *study);
@@ -230,7 +231,7 @@ void announce(std::ostream& err, const OpenStudy& open) {
     err << "note: " << hidden.text << std::endl;
 }
 
-Result<int> tune(const TuneOptions& options, Context& context) {
+Result<int> tune(const TuneOptions& options, VerbContext& context) {
   if (options.slurm) {
     const auto words = slurm_options(*options.slurm);
     if (!words) return failure(words.error().in("--slurm"));
@@ -272,14 +273,14 @@ Result<void> check_resume(bool resume, const std::vector<CLI::Option*>& defining
 
 }  // namespace
 
-void add_tune(CLI::App& program, Action& action) {
+void add_tune(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<TuneOptions>();
   auto* verb = program.add_subcommand("tune", "run a command under many settings, keep the best");
   const auto defining = add_tune_options(*verb, *options);
   verb->footer(kTuneFooter);
   verb->callback([options, defining, &action] {
     const auto allowed = check_resume(options->resume, defining);
-    action = [options, allowed](Context& c) -> Result<int> {
+    action = [options, allowed](VerbContext& c) -> Result<int> {
       HOCKET_TRY(allowed);
       return tune(*options, c);
     };

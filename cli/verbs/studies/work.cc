@@ -136,7 +136,7 @@ std::string wrong_address(const std::string& text) {
   return address ? std::string() : address.error().message;
 }
 
-Result<int> work(const WorkOptions& options, Context& context) {
+Result<int> work(const WorkOptions& options, VerbContext& context) {
   const auto lease_ns = duration_option(options.lease, "--lease");
   HOCKET_TRY(lease_ns);
   const auto idle_ns = duration_option(options.idle, "--idle");
@@ -179,7 +179,7 @@ Result<int> work(const WorkOptions& options, Context& context) {
 
 }  // namespace
 
-void add_work(CLI::App& program, Action& action) {
+void add_work(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<WorkOptions>();
   auto* verb = program.add_subcommand("work", "run trials of a study that `hocket tune` shares");
   verb->add_option("STUDY", options->study, "its name or number")->required();
@@ -203,7 +203,7 @@ void add_work(CLI::App& program, Action& action) {
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer(kWorkFooter);
   verb->callback(
-      [options, &action] { action = [options](Context& c) { return work(*options, c); }; });
+      [options, &action] { action = [options](VerbContext& c) { return work(*options, c); }; });
 }
 
 }  // namespace hocket

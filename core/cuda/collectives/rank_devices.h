@@ -23,7 +23,7 @@ struct RankDevice {
   std::string host_name;  ///< for people
   std::string bus_id;     ///< as "0000:17:00.0"; empty: the rank does not know it
   bool may_share = false;
-  std::string host_id;  ///< what NCCL compares
+  std::string host_id;  ///< identity of the host, which NCCL compares
   bool operator==(const RankDevice&) const = default;
 };
 

@@ -36,7 +36,7 @@ DeviceExecutor::~DeviceExecutor() {
   HOCKET_CHECK(threads_.empty(), "the scheduler must be gone first");
 }
 
-void DeviceExecutor::start(WorkSource& source, TraceSink* trace, const Lanes& lanes) {
+void DeviceExecutor::start(WorkSource& source, TraceSink* trace, const LaneCounts& lanes) {
   HOCKET_CHECK(!source_ || source_ == &source, "an executor serves one scheduler");
   HOCKET_CHECK(threads_.empty(), "stop before you start again");
   source_ = &source;
@@ -51,7 +51,7 @@ void DeviceExecutor::start(WorkSource& source, TraceSink* trace, const Lanes& la
   threads_.emplace_back([this] { (rank() == 0 ? send_order : follow_order)(*source_, messages_); });
 }
 
-void DeviceExecutor::wake(const Wakes& wakes) {
+void DeviceExecutor::wake(const LaneWakes& wakes) {
   {
     std::lock_guard lock(mutex_);
     woken_.compute = woken_.compute || wakes.streams > 0;
@@ -76,7 +76,7 @@ void DeviceExecutor::stop(bool failed) {
   threads_.clear();
 }
 
-void DeviceExecutor::run(const Lanes& lanes) {
+void DeviceExecutor::run(const LaneCounts& lanes) {
   const auto issuer = open(lanes);
   if (!issuer) return source_->fail(issuer.error());
   // A failure is reported before the issuer ends: that may wait for an exchange, which ends when
@@ -84,7 +84,7 @@ void DeviceExecutor::run(const Lanes& lanes) {
   if (const auto ok = issue(**issuer); !ok) source_->fail(ok.error());
 }
 
-Result<std::unique_ptr<Issuer>> DeviceExecutor::open(const Lanes& lanes) {
+Result<std::unique_ptr<Issuer>> DeviceExecutor::open(const LaneCounts& lanes) {
   HOCKET_TRY(driver_.use_device());
   HOCKET_TRY(groups_.open(lanes.channels));
   auto queues = DeviceQueues::open(driver_, lanes, trace_, clock_);

@@ -60,8 +60,8 @@ class DeviceExecutor final : public Executor {
 
   /// Reports failures to create streams and to open the collectives to `source`. `trace` gets
   /// device times, once work is known to have run; lanes are streams and channels.
-  void start(WorkSource& source, TraceSink* trace, const Lanes& lanes) override;
-  void wake(const Wakes& wakes) override;
+  void start(WorkSource& source, TraceSink* trace, const LaneCounts& lanes) override;
+  void wake(const LaneWakes& wakes) override;
   void stop(bool failed) override;
   bool issues_ahead() const override { return true; }
   bool runs_whole_steps() const override { return true; }
@@ -72,8 +72,8 @@ class DeviceExecutor final : public Executor {
 
  private:
   /// Runs on the issuing thread until stop().
-  void run(const Lanes& lanes);
-  Result<std::unique_ptr<Issuer>> open(const Lanes& lanes);
+  void run(const LaneCounts& lanes);
+  Result<std::unique_ptr<Issuer>> open(const LaneCounts& lanes);
   Result<void> issue(Issuer& issuer);
   /// Kinds of work that the source may have.
   struct MayTake {

@@ -50,7 +50,7 @@ void* PlacedMemory::at(DataId data) const {
 Result<void> PlacedMemory::copy_homes(bool to_host) {
   for (const Item& item : items_) {
     const std::int64_t begin = item.address.address_bytes;
-    if (item.address.home != Site::device || !item.host || begin == kNotOnDevice) continue;
+    if (item.address.home != PlacementSite::device || !item.host || begin == kNotOnDevice) continue;
     std::byte* const device = memory_ + begin;
     HOCKET_TRY(to_host ? driver_.copy(item.host, device, item.bytes, stream_)
                        : driver_.copy(device, item.host, item.bytes, stream_));

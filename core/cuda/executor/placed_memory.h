@@ -36,7 +36,7 @@ class PlacedMemory final : public OffloadMemory {
   /// Returns where the device has the item; null where it never does.
   void* at(DataId data) const;
   /// Returns where the item's value is between two steps.
-  Site home(DataId data) const { return items_[data.index].address.home; }
+  PlacementSite home(DataId data) const { return items_[data.index].address.home; }
 
   std::int64_t device_memory_bytes() const override { return limit_bytes_; }
   Result<void> place(std::span<const DataAddress> data) override;
@@ -49,7 +49,7 @@ class PlacedMemory final : public OffloadMemory {
     void* host = nullptr;
     std::size_t bytes = 0;
     /// Initially all are on the host.
-    DataAddress address{.data = {}, .home = Site::host};
+    DataAddress address{.data = {}, .home = PlacementSite::host};
   };
 
   PlacedMemory(DeviceDriver& driver, std::int64_t limit_bytes, DeviceStream stream,
@@ -61,7 +61,7 @@ class PlacedMemory final : public OffloadMemory {
 
   DeviceDriver& driver_;
   const std::int64_t limit_bytes_;
-  const DeviceStream stream_;  ///< of copies while no task runs
+  const DeviceStream stream_;  ///< runs copies while no task runs
   std::byte* const memory_;
   std::vector<Item> items_;  // by data
 };

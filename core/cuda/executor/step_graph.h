@@ -36,7 +36,7 @@ struct StepGraphParts {
   DeviceDriver& driver;
   DeviceGroups& groups;
   DeviceMemory& memory;
-  Lanes lanes;
+  LaneCounts lanes;
 };
 
 class StepGraph {
@@ -62,7 +62,7 @@ class StepGraph {
   ForkedStreams streams_;
   DeviceStream capturing_;  // the origin of the fork while a step is captured
   std::optional<std::uint64_t> version_;
-  bool has_run_ = false;  // whether this version has been launched
+  bool has_run_ = false;  // true once this version has been launched
   std::optional<DeviceGraph> graph_;
 };
 

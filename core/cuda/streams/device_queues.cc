@@ -9,7 +9,7 @@
 
 namespace hocket {
 
-DeviceQueues::DeviceQueues(DeviceDriver& driver, const Lanes& lanes, TraceSink* trace,
+DeviceQueues::DeviceQueues(DeviceDriver& driver, const LaneCounts& lanes, TraceSink* trace,
                            const Clock& clock)
     : driver_(driver),
       mapping_(lanes.streams, lanes.channels, lanes.is_placed),
@@ -18,8 +18,9 @@ DeviceQueues::DeviceQueues(DeviceDriver& driver, const Lanes& lanes, TraceSink* 
       untimed_(driver, EventTiming::none),
       timed_(driver, EventTiming::timed) {}
 
-Result<std::unique_ptr<DeviceQueues>> DeviceQueues::open(DeviceDriver& driver, const Lanes& lanes,
-                                                         TraceSink* trace, const Clock& clock) {
+Result<std::unique_ptr<DeviceQueues>> DeviceQueues::open(DeviceDriver& driver,
+                                                         const LaneCounts& lanes, TraceSink* trace,
+                                                         const Clock& clock) {
   std::unique_ptr<DeviceQueues> queues(new DeviceQueues(driver, lanes, trace, clock));
   for (std::uint32_t i = 0; i < queues->mapping_.streams(); ++i) {
     const bool computes = i < queues->mapping_.compute_streams();
@@ -170,7 +171,7 @@ Result<void> DeviceQueues::poll(std::vector<CompletedWork>& completed) {
       const Entry& entry = queue.entries[i];
       if (entry.has_work) completed.push_back(entry.completed);
       if (auto ok = put_away(entry); !ok) {
-        queue.entries.drop_first(i);  // those have given back their events
+        queue.entries.drop_first(i);  // the entries before have given back their events
         return ok;
       }
     }

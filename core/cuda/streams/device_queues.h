@@ -24,7 +24,7 @@
 #include "core/cuda/driver/device_driver.h"
 #include "core/cuda/driver/device_event_pool.h"
 #include "core/cuda/streams/device_timeline.h"
-#include "core/cuda/streams/ring.h"
+#include "core/cuda/streams/ring_queue.h"
 #include "core/cuda/streams/stream_mapping.h"
 #include "core/cuda/streams/stream_queues.h"
 #include "core/scheduler/executor.h"
@@ -37,7 +37,7 @@ class DeviceQueues final : public StreamQueues {
   /// Creates the streams; all but those that compute are urgent. `trace`, if not null,
   /// receives what it wants of the work that has run, with device times converted to the time of
   /// `clock`. All arguments must outlive the queues.
-  static Result<std::unique_ptr<DeviceQueues>> open(DeviceDriver& driver, const Lanes& lanes,
+  static Result<std::unique_ptr<DeviceQueues>> open(DeviceDriver& driver, const LaneCounts& lanes,
                                                     TraceSink* trace, const Clock& clock);
   /// Work in the streams need not have run.
   ~DeviceQueues() override;
@@ -71,7 +71,7 @@ class DeviceQueues final : public StreamQueues {
   };
   struct Queue {
     DeviceStream stream;
-    Ring<Entry> entries;             ///< in order
+    RingQueue<Entry> entries;        ///< in order
     std::uint64_t first_number = 1;  ///< position of the first entry
     // Begin event and timing of the task for which begin() was called and end() was not:
     DeviceEvent begun;
@@ -79,7 +79,7 @@ class DeviceQueues final : public StreamQueues {
     bool is_told = false;
   };
 
-  DeviceQueues(DeviceDriver& driver, const Lanes& lanes, TraceSink* trace, const Clock& clock);
+  DeviceQueues(DeviceDriver& driver, const LaneCounts& lanes, TraceSink* trace, const Clock& clock);
   /// Decides for the task that `queue` is about to take.
   void decide_timing(const DeviceWork* work, Queue& queue);
   /// Events of timed tasks' ends, and all begins, are timed.
@@ -96,7 +96,7 @@ class DeviceQueues final : public StreamQueues {
   const Clock& clock_;
   DeviceEventPool untimed_, timed_;
   std::optional<DeviceTimeline> timeline_;  // only with a trace
-  std::int64_t newest_step_ = -1;           // whose begin is timed
+  std::int64_t newest_step_ = -1;           // latest step whose begin is timed; -1: none yet
   std::vector<Queue> queues_;               // by stream
   std::size_t in_flight_ = 0;
 };

@@ -19,7 +19,7 @@ namespace hocket {
 class ForkedStreams final : public StreamQueues {
  public:
   /// `driver` must outlive the streams. Call open() before anything else.
-  ForkedStreams(DeviceDriver& driver, const Lanes& lanes)
+  ForkedStreams(DeviceDriver& driver, const LaneCounts& lanes)
       : driver_(driver), lanes_(lanes), events_(driver, EventTiming::none) {}
   /// Work in the streams need not have run.
   ~ForkedStreams() override;
@@ -46,7 +46,7 @@ class ForkedStreams final : public StreamQueues {
   void give_back_events();
 
   DeviceDriver& driver_;
-  const Lanes lanes_;
+  const LaneCounts lanes_;
   DeviceEventPool events_;
   std::vector<DeviceStream> streams_;
   std::optional<StreamMapping> mapping_;

@@ -45,7 +45,7 @@ void EmulatedDevice::bring_home() {
   for (Item& each : items_) {
     if (each.is_at_home_on_device()) std::ranges::copy(values_of(each), each.data.host);
     each.address_bytes = kNotOnDevice;
-    each.home = Site::host;
+    each.home = PlacementSite::host;
   }
 }
 

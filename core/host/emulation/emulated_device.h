@@ -61,7 +61,7 @@ class EmulatedDevice final : public OffloadMemory {
   /// Returns whether the data have a range on the device.
   bool is_on_device(DataId data) const { return item(data).address_bytes != kNotOnDevice; }
   /// Returns the memory that holds the value between two steps.
-  Site home(DataId data) const { return item(data).home; }
+  PlacementSite home(DataId data) const { return item(data).home; }
   /// Returns the range on the device; the data must have one.
   std::span<float> device_values(DataId data) const;
   /// Returns the end of the highest range that data have on the device.
@@ -71,10 +71,10 @@ class EmulatedDevice final : public OffloadMemory {
   struct Item {
     OffloadedData data;
     std::int64_t address_bytes = kNotOnDevice;
-    Site home = Site::host;
+    PlacementSite home = PlacementSite::host;
 
     bool is_at_home_on_device() const {
-      return data.is_kept && home == Site::device && address_bytes != kNotOnDevice;
+      return data.is_kept && home == PlacementSite::device && address_bytes != kNotOnDevice;
     }
   };
   EmulatedDevice(DeviceArena arena, const EmulatedDeviceSpec& device, const Clock& clock)

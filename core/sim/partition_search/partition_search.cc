@@ -41,7 +41,8 @@ ScheduleConfig with_region_of(const ScheduleConfig& plain, const std::string& re
 class PartitionSearch {
  public:
   /// No configuration may take less than `least_ns`.
-  PartitionSearch(const PreparedStep& prepared, const ChoiceOptions& options, std::int64_t least_ns)
+  PartitionSearch(const PreparedStep& prepared, const PartitionSearchOptions& options,
+                  std::int64_t least_ns)
       : prepared_(prepared),
         axes_(prepared.step(), options),
         least_ns_(least_ns),
@@ -59,7 +60,7 @@ class PartitionSearch {
   Index consider(const ScheduleConfig& config);
   bool faster(Index challenger, Index holder, std::int64_t share) const;
   /// Returns the best of `from` and the configurations that `axis` leads to from there.
-  Index best_of(Index from, const Axis& axis, std::int64_t share);
+  Index best_of(Index from, const MoveAxis& axis, std::int64_t share);
   /// Moves along the axes of `axes_of(config)` until none of them gives an improvement.
   template <class AxesOf>
   Index descend(Index from, std::int64_t share, const AxesOf& axes_of);
@@ -100,12 +101,13 @@ bool PartitionSearch::faster(Index challenger, Index holder, std::int64_t share)
   return is_above(b.iteration_ns, a.iteration_ns, share);
 }
 
-PartitionSearch::Index PartitionSearch::best_of(Index from, const Axis& axis, std::int64_t share) {
+PartitionSearch::Index PartitionSearch::best_of(Index from, const MoveAxis& axis,
+                                                std::int64_t share) {
   Index best = from;
   const ScheduleConfig config = considered_[from].config;
-  for (const Move& move : axis) {
+  for (const KnobMove& move : axis) {
     if (ended()) break;
-    const Index next = consider(moved(config, move));
+    const Index next = consider(config_after(config, move));
     if (faster(next, best, share)) best = next;
   }
   return best;
@@ -144,7 +146,7 @@ PartitionSearch::Index PartitionSearch::simplify(Index from, Index base) {
     take(with_region_of(plain, region, considered_[from].config));
   for (const std::string& knob : changed_knobs(plain, considered_[from].config)) {
     if (plain_values.contains(knob))
-      take(moved(considered_[from].config, {{knob, plain_values.at(knob)}}));
+      take(config_after(considered_[from].config, {{knob, plain_values.at(knob)}}));
   }
   return from;
 }
@@ -152,8 +154,8 @@ PartitionSearch::Index PartitionSearch::simplify(Index from, Index base) {
 /// Returns the starting points that are not refused, the fastest first.
 std::vector<PartitionSearch::Index> PartitionSearch::starts_from(const ScheduleConfig& base) {
   std::vector<Index> starts;
-  for (const Move& start : axes_.starts())
-    if (!ended()) starts.push_back(consider(moved(base, start)));
+  for (const KnobMove& start : axes_.starts())
+    if (!ended()) starts.push_back(consider(config_after(base, start)));
   std::erase_if(starts, [this](Index start) { return !considered_[start].refusal.empty(); });
   std::ranges::stable_sort(starts, {},
                            [this](Index start) { return considered_[start].iteration_ns; });
@@ -204,7 +206,7 @@ Result<PartitionChoice> PartitionSearch::run(const ScheduleConfig& base_config) 
 }  // namespace
 
 Result<PartitionChoice> choose_partition(const StepDescription& step, const ScheduleConfig& base,
-                                         const ChoiceOptions& options) {
+                                         const PartitionSearchOptions& options) {
   const auto prepared = PreparedStep::make(step);
   HOCKET_TRY(prepared);
   HOCKET_TRY(validate(base));

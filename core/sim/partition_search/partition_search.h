@@ -13,7 +13,7 @@
 
 namespace hocket {
 
-struct ChoiceOptions {
+struct PartitionSearchOptions {
   /// Searches `order` and `comm_channels`, too. Stages of one collective run beside those of
   /// another only with several channels, and late stages overtake only by the order.
   bool order = true, comm_channels = true;
@@ -61,6 +61,6 @@ struct PartitionChoice {
 ///
 /// Returns invalid_argument when `step` or `base` is not valid, or when they do not fit each other.
 Result<PartitionChoice> choose_partition(const StepDescription& step, const ScheduleConfig& base,
-                                         const ChoiceOptions& options = {});
+                                         const PartitionSearchOptions& options = {});
 
 }  // namespace hocket

@@ -24,28 +24,28 @@ std::int64_t power_of_two_from(std::int64_t bytes) {
 }
 
 template <class T>
-Axis values_of(const std::string& knob, const std::vector<T>& values) {
-  Axis axis;
+MoveAxis values_of(const std::string& knob, const std::vector<T>& values) {
+  MoveAxis axis;
   for (const T& value : values) axis.push_back({{knob, value}});
   return axis;
 }
 
-Axis words_of(const std::string& knob) {
+MoveAxis words_of(const std::string& knob) {
   return values_of(knob, find_knob(knob)->choices);
 }
 
 /// A bucket waits for all tasks that feed it, so a configuration sets either buckets or divided
 /// computations: each move that sets this knob resets the other.
-Axis excluding(Axis axis, const std::string& other, std::int64_t none_of_other,
-               std::int64_t none_of_this) {
-  for (Move& move : axis)
+MoveAxis excluding(MoveAxis axis, const std::string& other, std::int64_t none_of_other,
+                   std::int64_t none_of_this) {
+  for (KnobMove& move : axis)
     if (move.front().value != none_of_this) move.push_back({other, none_of_other});
   return axis;
 }
 
 }  // namespace
 
-PartitionAxes::PartitionAxes(const StepDescription& step, const ChoiceOptions& options)
+PartitionAxes::PartitionAxes(const StepDescription& step, const PartitionSearchOptions& options)
     : options_(options), smallest_bytes_(std::numeric_limits<std::int64_t>::max()) {
   std::map<std::string, std::int64_t> bytes_of_region;
   for (const StepTask& task : step.tasks) {
@@ -80,7 +80,7 @@ std::int64_t PartitionAxes::highest_part_bytes() const {
   return std::max(power_of_two_from(largest_bytes_), find_knob("partition_bytes")->low);
 }
 
-Axis PartitionAxes::sizes_around(const std::string& knob, std::int64_t bytes) const {
+MoveAxis PartitionAxes::sizes_around(const std::string& knob, std::int64_t bytes) const {
   const std::int64_t high = highest_part_bytes();
   const std::int64_t low = std::min(least_part_bytes_, high);
   // Above the largest collective, all values are equivalent.
@@ -93,7 +93,7 @@ Axis PartitionAxes::sizes_around(const std::string& knob, std::int64_t bytes) co
   return values_of(knob, sizes);
 }
 
-Axis PartitionAxes::buckets() const {
+MoveAxis PartitionAxes::buckets() const {
   std::vector<std::int64_t> sizes{0};
   // Sizes from the least that joins two collectives, up to one that joins all.
   const std::int64_t high = power_of_two_from(all_bytes_);
@@ -103,8 +103,8 @@ Axis PartitionAxes::buckets() const {
   return excluding(values_of("bucket_bytes", sizes), "compute_parts", 1, 0);
 }
 
-std::vector<Axis> PartitionAxes::of_step(const ScheduleConfig& config) const {
-  std::vector<Axis> axes;
+std::vector<MoveAxis> PartitionAxes::of_step(const ScheduleConfig& config) const {
+  std::vector<MoveAxis> axes;
   if (largest_bytes_ > 0) {
     axes.push_back(sizes_around("partition_bytes", config.partition_bytes));
     if (options_.comm_channels)
@@ -130,13 +130,13 @@ std::vector<Axis> PartitionAxes::of_step(const ScheduleConfig& config) const {
   return axes;
 }
 
-std::vector<Move> PartitionAxes::starts() const {
-  std::vector<Move> starts;
+std::vector<KnobMove> PartitionAxes::starts() const {
+  std::vector<KnobMove> starts;
   if (largest_bytes_ == 0) return starts;
   for (const auto primitive : find_knob("primitive")->choices) {
     for (const std::int64_t group : {std::int64_t{1}, group_ranks_}) {
       for (const auto launch : find_knob("launch")->choices) {
-        const Move start{{"primitive", primitive}, {"group_ranks", group}, {"launch", launch}};
+        const KnobMove start{{"primitive", primitive}, {"group_ranks", group}, {"launch", launch}};
         for (const bool fine : {false, true}) {
           starts.push_back(start);
           add_companions(fine, group > 1, launch == "deferred", starts.back());
@@ -149,7 +149,8 @@ std::vector<Move> PartitionAxes::starts() const {
   return starts;
 }
 
-void PartitionAxes::add_companions(bool fine, bool has_stages, bool is_late, Move& start) const {
+void PartitionAxes::add_companions(bool fine, bool has_stages, bool is_late,
+                                   KnobMove& start) const {
   // Several channels let parts of one stage run beside those of the next.
   if (options_.comm_channels && (fine || has_stages))
     start.push_back({"comm_channels", fine ? 4 : 2});
@@ -161,10 +162,10 @@ void PartitionAxes::add_companions(bool fine, bool has_stages, bool is_late, Mov
   if (has_dimensions_) start.push_back({"compute_parts", 4});
 }
 
-std::vector<Axis> PartitionAxes::of_region(const std::string& region,
-                                           const ScheduleConfig& config) const {
+std::vector<MoveAxis> PartitionAxes::of_region(const std::string& region,
+                                               const ScheduleConfig& config) const {
   const std::string path = "regions." + region + ".";
-  std::vector<Axis> axes;
+  std::vector<MoveAxis> axes;
   axes.push_back(sizes_around(path + "partition_bytes", config.partition_bytes));
   if (has_all_reduce_) axes.push_back(words_of(path + "primitive"));
   if (group_ranks_ > 1)
@@ -174,15 +175,15 @@ std::vector<Axis> PartitionAxes::of_region(const std::string& region,
     axes.push_back(values_of(path + "compute_parts", std::vector<int>{1, 2, 4, 8}));
   // An override with the whole step's value changes nothing.
   const auto whole = knob_values(config);
-  for (Axis& axis : axes) {
-    std::erase_if(axis, [&](const Move& move) {
+  for (MoveAxis& axis : axes) {
+    std::erase_if(axis, [&](const KnobMove& move) {
       return move.front().value == whole.at(move.front().knob.substr(path.size()));
     });
   }
   return axes;
 }
 
-ScheduleConfig moved(const ScheduleConfig& config, const Move& move) {
+ScheduleConfig config_after(const ScheduleConfig& config, const KnobMove& move) {
   ScheduleConfig result = config;
   for (const KnobChange& change : move) {
     auto changed = with_knob(result, change.knob, change.value);

@@ -18,36 +18,36 @@ struct KnobChange {
   std::string knob;
   nlohmann::json value;
 };
-using Move = std::vector<KnobChange>;
+using KnobMove = std::vector<KnobChange>;
 
 /// Alternative moves; at most one of them applies.
-using Axis = std::vector<Move>;
+using MoveAxis = std::vector<KnobMove>;
 
 /// The moves that can matter for a step; sizes are derived from its own.
 class PartitionAxes {
  public:
   /// `step` must be valid and in the general form.
-  PartitionAxes(const StepDescription& step, const ChoiceOptions& options);
+  PartitionAxes(const StepDescription& step, const PartitionSearchOptions& options);
 
   /// Returns the axes of all knobs of the whole step, for a search that is at `config`.
-  std::vector<Axis> of_step(const ScheduleConfig& config) const;
+  std::vector<MoveAxis> of_step(const ScheduleConfig& config) const;
   /// Returns every combination of primitive, group and launch, each with the channels and the order
   /// it needs to help; and each of these again with everything cut finely.
-  std::vector<Move> starts() const;
+  std::vector<KnobMove> starts() const;
   /// Returns the axes of the overrides of `region`.
-  std::vector<Axis> of_region(const std::string& region, const ScheduleConfig& config) const;
+  std::vector<MoveAxis> of_region(const std::string& region, const ScheduleConfig& config) const;
   /// Returns the regions with collectives, those with the most bytes first; empty when there is
   /// only one.
   const std::vector<std::string>& regions() const { return regions_; }
 
  private:
-  void add_companions(bool fine, bool has_stages, bool is_late, Move& start) const;
+  void add_companions(bool fine, bool has_stages, bool is_late, KnobMove& start) const;
   /// Returns the largest partition_bytes to try; larger values change nothing.
   std::int64_t highest_part_bytes() const;
-  Axis sizes_around(const std::string& knob, std::int64_t bytes) const;
-  Axis buckets() const;
+  MoveAxis sizes_around(const std::string& knob, std::int64_t bytes) const;
+  MoveAxis buckets() const;
 
-  ChoiceOptions options_;
+  PartitionSearchOptions options_;
   std::int64_t least_part_bytes_ = 0, largest_bytes_ = 0, smallest_bytes_ = 0, all_bytes_ = 0;
   bool has_all_reduce_ = false, has_dimensions_ = false;
   std::int64_t group_ranks_ = 1;  ///< ranks of a host where groups are possible, else 1
@@ -56,6 +56,6 @@ class PartitionAxes {
 };
 
 /// Returns `config` after `move`, which must be possible.
-ScheduleConfig moved(const ScheduleConfig& config, const Move& move);
+ScheduleConfig config_after(const ScheduleConfig& config, const KnobMove& move);
 
 }  // namespace hocket

@@ -8,13 +8,13 @@
 
 namespace hocket {
 
-Result<nlohmann::json> Call::body() const {
+Result<nlohmann::json> RouteCall::body() const {
   if (request.body.empty()) return nlohmann::json::object();
   return parse_object(request.body, "request");
 }
 
-Result<std::int64_t> Call::number(std::string_view name, std::int64_t low, std::int64_t high,
-                                  std::int64_t otherwise) const {
+Result<std::int64_t> RouteCall::number(std::string_view name, std::int64_t low, std::int64_t high,
+                                       std::int64_t otherwise) const {
   const auto text = target.find(name);
   if (!text) return otherwise;
   std::int64_t value = 0;
@@ -27,22 +27,22 @@ Result<std::int64_t> Call::number(std::string_view name, std::int64_t low, std::
   return value;
 }
 
-Result<ConfigKey> Call::key() const {
+Result<ConfigKey> RouteCall::key() const {
   return parse_config_key(parameter("key"));
 }
 
-const std::string& Call::parameter(std::string_view name) const {
+const std::string& RouteCall::parameter(std::string_view name) const {
   const auto found = route.parameters.find(name);
   HOCKET_CHECK(found != route.parameters.end(), "the route has the parameter");
   return found->second;
 }
 
-std::string Call::actor() const {
+std::string RouteCall::actor() const {
   return request.peer.empty() ? who.name : who.name + "@" + request.peer;
 }
 
-Response json_response(const nlohmann::json& document, int status) {
-  Response response;
+ServiceResponse json_response(const nlohmann::json& document, int status) {
+  ServiceResponse response;
   response.status = status;
   // Texts from jobs may contain any bytes.
   response.body = std::make_shared<const std::string>(
@@ -50,8 +50,8 @@ Response json_response(const nlohmann::json& document, int status) {
   return response;
 }
 
-Response bytes_response(std::string bytes) {
-  Response response;
+ServiceResponse bytes_response(std::string bytes) {
+  ServiceResponse response;
   response.content_type = "application/octet-stream";
   response.body = std::make_shared<const std::string>(std::move(bytes));
   response.fields.emplace_back("X-Content-Type-Options", "nosniff");
@@ -59,22 +59,22 @@ Response bytes_response(std::string bytes) {
   return response;
 }
 
-Response error_response(int status, std::string_view code, const std::string& message) {
+ServiceResponse error_response(int status, std::string_view code, const std::string& message) {
   return json_response({{"error", {{"code", code}, {"message", message}}}}, status);
 }
 
 namespace {
 
-Response not_now(std::string_view code, const std::string& message) {
+ServiceResponse not_now(std::string_view code, const std::string& message) {
   constexpr int kRetryAfterSeconds = 2;
-  Response response = error_response(503, code, message);
+  ServiceResponse response = error_response(503, code, message);
   response.retry_after_seconds = kRetryAfterSeconds;
   return response;
 }
 
 }  // namespace
 
-Response error_response(const Error& error) {
+ServiceResponse error_response(const Error& error) {
   switch (error.code) {
     case ErrorCode::invalid_argument:
       return error_response(400, "invalid_argument", error.message);

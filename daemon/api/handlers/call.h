@@ -16,13 +16,13 @@
 
 namespace hocket {
 
-struct Call {
+struct RouteCall {
   ApiParts& parts;
-  const Request& request;
+  const ServiceRequest& request;
   const RequestTarget& target;
   const FoundRoute& route;
-  const Identity& who;
-  bool is_last = false;  ///< must not return Await again
+  const ClientIdentity& who;
+  bool is_last = false;  ///< must not return AwaitEvent again
 
   /// Parses the body, a JSON object; an empty body gives {}.
   Result<nlohmann::json> body() const;
@@ -38,29 +38,29 @@ struct Call {
   const std::string& study() const { return parameter("study"); }
 };
 
-Response json_response(const nlohmann::json& document, int status = 200);
+ServiceResponse json_response(const nlohmann::json& document, int status = 200);
 /// Returns a response that is no text. A browser keeps it for a minute, since what it is of never
 /// changes but its name may be used again.
-Response bytes_response(std::string bytes);
-Response error_response(int status, std::string_view code, const std::string& message);
+ServiceResponse bytes_response(std::string bytes);
+ServiceResponse error_response(int status, std::string_view code, const std::string& message);
 /// Returns a response with status 400, 404 or 503; 503 with Retry-After.
-Response error_response(const Error& error);
+ServiceResponse error_response(const Error& error);
 
 /// Returns whether the field If-None-Match contains `etag`.
 bool has_etag(std::string_view if_none_match, std::string_view etag);
 
 /// The routes of each subject, in the file that has their handlers.
-std::span<const Route> config_routes();
-std::span<const Route> explanation_routes();
-std::span<const Route> health_routes();
-std::span<const Route> job_routes();
-std::span<const Route> meeting_routes();
-std::span<const Route> page_routes();
-std::span<const Route> preview_routes();
-std::span<const Route> profile_routes();
-std::span<const Route> simulation_routes();
-std::span<const Route> study_routes();
-std::span<const Route> trace_routes();
-std::span<const Route> worker_routes();
+std::span<const ApiRoute> config_routes();
+std::span<const ApiRoute> explanation_routes();
+std::span<const ApiRoute> health_routes();
+std::span<const ApiRoute> job_routes();
+std::span<const ApiRoute> meeting_routes();
+std::span<const ApiRoute> page_routes();
+std::span<const ApiRoute> preview_routes();
+std::span<const ApiRoute> profile_routes();
+std::span<const ApiRoute> simulation_routes();
+std::span<const ApiRoute> study_routes();
+std::span<const ApiRoute> trace_routes();
+std::span<const ApiRoute> worker_routes();
 
 }  // namespace hocket

@@ -13,8 +13,8 @@
 namespace hocket {
 namespace {
 
-Response config_response(const Call& call, const BoardEntry& entry) {
-  Response response;
+ServiceResponse config_response(const RouteCall& call, const BoardEntry& entry) {
+  ServiceResponse response;
   response.etag = entry.etag;
   if (has_etag(call.request.if_none_match, entry.etag)) {
     response.status = 304;
@@ -26,12 +26,12 @@ Response config_response(const Call& call, const BoardEntry& entry) {
 
 /// Makes live tuning look at a key that was changed in the store. If it is too busy to be told, the
 /// next tick finds the change.
-void look_soon(const Call& call, const ConfigKey& key) {
+void look_soon(const RouteCall& call, const ConfigKey& key) {
   (void)call.parts.live.key_changed(key);
 }
 
 /// The answer to whoever has changed something.
-Result<Reply> changed(const Call& call, const ConfigKey& key) {
+Result<ServiceReply> changed(const RouteCall& call, const ConfigKey& key) {
   const auto entry = call.parts.board.refresh(key);
   HOCKET_TRY(entry);
   if (!*entry) return json_response({{"key", to_string(key)}, {"version", 0}});
@@ -40,7 +40,7 @@ Result<Reply> changed(const Call& call, const ConfigKey& key) {
 
 /// Returns the entry of the version that a job gets when it starts; null if there is none.
 /// `passed_over` receives the reasons for which newer versions are not used.
-Result<ConfigBoard::EntryPtr> entry_for(const Call& call, const ConfigKey& key,
+Result<ConfigBoard::EntryPtr> entry_for(const RouteCall& call, const ConfigKey& key,
                                         const RunnableValues& can_run,
                                         std::vector<std::string>& passed_over) {
   const auto current = call.parts.board.find(key);
@@ -53,7 +53,7 @@ Result<ConfigBoard::EntryPtr> entry_for(const Call& call, const ConfigKey& key,
 }
 
 /// Returns the same, of a job that is not known yet.
-Result<ConfigBoard::EntryPtr> entry_for_new(const Call& call, const Topology& topology,
+Result<ConfigBoard::EntryPtr> entry_for_new(const RouteCall& call, const Topology& topology,
                                             const Workload& workload, const ConfigKey& key,
                                             const RunnableValues& can_run,
                                             std::vector<std::string>& passed_over) {
@@ -70,7 +70,7 @@ Result<ConfigBoard::EntryPtr> entry_for_new(const Call& call, const Topology& to
   return known;
 }
 
-Result<Reply> resolve(const Call& call) {
+Result<ServiceReply> resolve(const RouteCall& call) {
   const auto body = call.body();
   HOCKET_TRY(body);
   Topology topology;
@@ -108,7 +108,7 @@ Result<Reply> resolve(const Call& call) {
   return json_response(document);
 }
 
-Result<Reply> list_configs(const Call& call) {
+Result<ServiceReply> list_configs(const RouteCall& call) {
   const auto keys = call.parts.store.keys();
   HOCKET_TRY(keys);
   const auto workloads = call.parts.store.workloads("");
@@ -130,7 +130,7 @@ Result<Reply> list_configs(const Call& call) {
   return json_response({{"configs", std::move(list)}});
 }
 
-Result<Reply> get_config(const Call& call) {
+Result<ServiceReply> get_config(const RouteCall& call) {
   const auto key = call.key();
   HOCKET_TRY(key);
   const auto wait_seconds = call.number("wait", 0, kMaxWaitSeconds, 0);
@@ -143,7 +143,7 @@ Result<Reply> get_config(const Call& call) {
   const bool is_news = *entry && !has_etag(call.request.if_none_match, (*entry)->etag);
   if (!is_news && *wait_seconds > 0 && !call.is_last) {
     HOCKET_TRY(call.parts.live.key_changed(*key));
-    return Await{topic, seen, *wait_seconds * 1'000'000'000};
+    return AwaitEvent{topic, seen, *wait_seconds * 1'000'000'000};
   }
   if (!*entry) {
     return failure(ErrorCode::not_found, "key " + to_string(*key) + " has no configuration yet");
@@ -151,7 +151,7 @@ Result<Reply> get_config(const Call& call) {
   return config_response(call, **entry);
 }
 
-Result<Reply> push_config(const Call& call) {
+Result<ServiceReply> push_config(const RouteCall& call) {
   const auto key = call.key();
   HOCKET_TRY(key);
   const auto body = call.body();
@@ -181,7 +181,7 @@ Result<Reply> push_config(const Call& call) {
   return json_response(answer);
 }
 
-Result<Reply> pin_config(const Call& call) {
+Result<ServiceReply> pin_config(const RouteCall& call) {
   const auto key = call.key();
   HOCKET_TRY(key);
   const auto body = call.body();
@@ -223,7 +223,7 @@ Result<Reply> pin_config(const Call& call) {
   return changed(call, *key);
 }
 
-Result<Reply> freeze_config(const Call& call) {
+Result<ServiceReply> freeze_config(const RouteCall& call) {
   const auto key = call.key();
   HOCKET_TRY(key);
   const auto body = call.body();
@@ -243,7 +243,7 @@ Result<Reply> freeze_config(const Call& call) {
   return changed(call, *key);
 }
 
-Result<Reply> roll_back_config(const Call& call) {
+Result<ServiceReply> roll_back_config(const RouteCall& call) {
   const auto key = call.key();
   HOCKET_TRY(key);
   const auto body = call.body();
@@ -260,7 +260,7 @@ Result<Reply> roll_back_config(const Call& call) {
   return changed(call, *key);
 }
 
-Result<Reply> list_versions(const Call& call) {
+Result<ServiceReply> list_versions(const RouteCall& call) {
   const auto key = call.key();
   HOCKET_TRY(key);
   Store& store = call.parts.store;
@@ -275,7 +275,7 @@ Result<Reply> list_versions(const Call& call) {
   return json_response({{"key", to_string(*key)}, {"versions", std::move(versions)}});
 }
 
-Result<Reply> audit(const Call& call) {
+Result<ServiceReply> audit(const RouteCall& call) {
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
   const auto after = call.number("after", 0, kMost, 0);
   HOCKET_TRY(after);
@@ -294,17 +294,17 @@ Result<Reply> audit(const Call& call) {
 
 }  // namespace
 
-std::span<const Route> config_routes() {
-  static constexpr Route kRoutes[] = {
-      {"POST", "/v1/resolve", Role::report, resolve},
-      {"GET", "/v1/configs", Role::read, list_configs},
-      {"GET", "/v1/configs/{key}", Role::read, get_config},
-      {"PUT", "/v1/configs/{key}", Role::admin, push_config},
-      {"PUT", "/v1/configs/{key}/pin", Role::admin, pin_config},
-      {"PUT", "/v1/configs/{key}/freeze", Role::admin, freeze_config},
-      {"PUT", "/v1/configs/{key}/rollback", Role::admin, roll_back_config},
-      {"GET", "/v1/configs/{key}/versions", Role::read, list_versions},
-      {"GET", "/v1/audit", Role::read, audit},
+std::span<const ApiRoute> config_routes() {
+  static constexpr ApiRoute kRoutes[] = {
+      {"POST", "/v1/resolve", AccessRole::report, resolve},
+      {"GET", "/v1/configs", AccessRole::read, list_configs},
+      {"GET", "/v1/configs/{key}", AccessRole::read, get_config},
+      {"PUT", "/v1/configs/{key}", AccessRole::admin, push_config},
+      {"PUT", "/v1/configs/{key}/pin", AccessRole::admin, pin_config},
+      {"PUT", "/v1/configs/{key}/freeze", AccessRole::admin, freeze_config},
+      {"PUT", "/v1/configs/{key}/rollback", AccessRole::admin, roll_back_config},
+      {"GET", "/v1/configs/{key}/versions", AccessRole::read, list_versions},
+      {"GET", "/v1/audit", AccessRole::read, audit},
   };
   return kRoutes;
 }

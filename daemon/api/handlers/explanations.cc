@@ -9,23 +9,23 @@
 namespace hocket {
 namespace {
 
-Result<Reply> explain_study(const Call& call) {
-  const auto explained = call.parts.browser.explanation(call.study());
+Result<ServiceReply> explain_study(const RouteCall& call) {
+  const auto explained = call.parts.computed.explanation(call.study());
   HOCKET_TRY(explained);
   auto document = to_json(**explained);
   document["plots"] = study_plots(**explained);
   return json_response(document);
 }
 
-Result<Reply> plot_study(const Call& call) {
-  const auto explained = call.parts.browser.explanation(call.study());
+Result<ServiceReply> plot_study(const RouteCall& call) {
+  const auto explained = call.parts.computed.explanation(call.study());
   HOCKET_TRY(explained);
   PlotChoice choice;
   if (const auto x = call.target.find("x")) choice.x = std::string(*x);
   if (const auto y = call.target.find("y")) choice.y = std::string(*y);
   auto plot = study_plot(**explained, call.parameter("plot"), choice);
   HOCKET_TRY(plot);
-  Response response;
+  ServiceResponse response;
   response.content_type = "image/svg+xml";
   response.body = std::make_shared<const std::string>(std::move(*plot));
   response.fields.emplace_back("X-Content-Type-Options", "nosniff");
@@ -35,10 +35,12 @@ Result<Reply> plot_study(const Call& call) {
 
 }  // namespace
 
-std::span<const Route> explanation_routes() {
-  static constexpr Route kRoutes[] = {
-      {"GET", "/v1/studies/{study}/explanation", Role::read, explain_study, Labour::browse},
-      {"GET", "/v1/studies/{study}/plots/{plot}", Role::read, plot_study, Labour::browse},
+std::span<const ApiRoute> explanation_routes() {
+  static constexpr ApiRoute kRoutes[] = {
+      {"GET", "/v1/studies/{study}/explanation", AccessRole::read, explain_study,
+       RequestLabour::browse},
+      {"GET", "/v1/studies/{study}/plots/{plot}", AccessRole::read, plot_study,
+       RequestLabour::browse},
   };
   return kRoutes;
 }

@@ -9,40 +9,41 @@
 namespace hocket {
 namespace {
 
-Response text_response(std::string text, std::string content_type) {
-  Response response;
+ServiceResponse text_response(std::string text, std::string content_type) {
+  ServiceResponse response;
   response.content_type = std::move(content_type);
   response.body = std::make_shared<const std::string>(std::move(text));
   return response;
 }
 
-Result<Reply> health(const Call&) {
+Result<ServiceReply> health(const RouteCall&) {
   return json_response({{"status", "ok"}});
 }
 
-/// Not ready while the store cannot be reached, though the daemon serves what it knows.
-Result<Reply> ready(const Call& call) {
+/// Answers that the daemon is not ready while the store cannot be reached, although it still serves
+/// what it knows.
+Result<ServiceReply> ready(const RouteCall& call) {
   const auto count = call.parts.store.change_count();
   if (!count) return failure(count.error().in("degraded: only what is known here is served"));
   return json_response({{"status", "ready"}});
 }
 
-Result<Reply> metrics(const Call& call) {
+Result<ServiceReply> metrics(const RouteCall& call) {
   return text_response(call.parts.metrics(), kMetricsContentType);
 }
 
-Result<Reply> description(const Call& call) {
+Result<ServiceReply> description(const RouteCall& call) {
   return text_response(call.parts.description, "application/json");
 }
 
 }  // namespace
 
-std::span<const Route> health_routes() {
-  static constexpr Route kRoutes[] = {
-      {"GET", "/healthz", Role::anyone, health, Labour::brief, kAtOnce},
-      {"GET", "/readyz", Role::anyone, ready},
-      {"GET", "/metrics", Role::read, metrics, Labour::brief, kAtOnce},
-      {"GET", "/v1/openapi.json", Role::anyone, description},
+std::span<const ApiRoute> health_routes() {
+  static constexpr ApiRoute kRoutes[] = {
+      {"GET", "/healthz", AccessRole::anyone, health, RequestLabour::brief, kAtOnce},
+      {"GET", "/readyz", AccessRole::anyone, ready},
+      {"GET", "/metrics", AccessRole::read, metrics, RequestLabour::brief, kAtOnce},
+      {"GET", "/v1/openapi.json", AccessRole::anyone, description},
   };
   return kRoutes;
 }

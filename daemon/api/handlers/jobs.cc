@@ -104,7 +104,7 @@ Result<void> take_requests(Store& store, const ProfileRequestRow& request) {
   }
 }
 
-Result<Reply> watch(const Call& call) {
+Result<ServiceReply> watch(const RouteCall& call) {
   const auto key_text = call.target.find("key");
   if (!key_text) {
     return failure(ErrorCode::invalid_argument, "query \"key\" is missing: which key to watch");
@@ -143,14 +143,14 @@ Result<Reply> watch(const Call& call) {
   stream.topics.push_back(topic_after(feed, ConfigBoard::topic(*key_text), last));
   if (!stream.subscriber.empty()) {
     stream.topics.back().receives = [&jobs = call.parts.jobs,
-                                     id = stream.subscriber](const Event& event) {
+                                     id = stream.subscriber](const FeedEvent& event) {
       return !event.config || jobs.can_change_to(id, *event.config);
     };
   }
   return stream;
 }
 
-Result<Reply> enter_job(const Call& call) {
+Result<ServiceReply> enter_job(const RouteCall& call) {
   const auto body = call.body();
   HOCKET_TRY(body);
   const auto job = job_description_from_json(*body);
@@ -166,7 +166,7 @@ Result<Reply> enter_job(const Call& call) {
   return json_response({{"key", to_string(entered->key)}});
 }
 
-Result<Reply> list_jobs(const Call& call) {
+Result<ServiceReply> list_jobs(const RouteCall& call) {
   const std::int64_t now_ns = call.parts.clock.now_ns();
   const auto set_aside = call.parts.live.set_aside();
   const auto tuning = call.parts.live.tuning();
@@ -202,7 +202,7 @@ Result<Reply> list_jobs(const Call& call) {
   return json_response({{"jobs", std::move(list)}});
 }
 
-Result<Reply> profile_job(const Call& call) {
+Result<ServiceReply> profile_job(const RouteCall& call) {
   const auto body = call.body();
   HOCKET_TRY(body);
   std::int64_t iterations = 0;
@@ -231,7 +231,7 @@ Result<Reply> profile_job(const Call& call) {
                         {"connected", job->streams > 0}});
 }
 
-Result<Reply> job_stragglers(const Call& call) {
+Result<ServiceReply> job_stragglers(const RouteCall& call) {
   const auto job = find_job(call.parts.jobs.list(), call.parameter("job"));
   HOCKET_TRY(job);
   const auto counted = call.parts.jobs.counted(job->description.id);
@@ -243,7 +243,7 @@ Result<Reply> job_stragglers(const Call& call) {
   return json_response(document);
 }
 
-Result<Reply> report(const Call& call) {
+Result<ServiceReply> report(const RouteCall& call) {
   const auto body = call.body();
   HOCKET_TRY(body);
   auto report = job_report_from_json(*body);
@@ -259,14 +259,14 @@ Result<Reply> report(const Call& call) {
 
 }  // namespace
 
-std::span<const Route> job_routes() {
-  static constexpr Route kRoutes[] = {
-      {"GET", "/v1/watch", Role::read, watch, Labour::brief, kAtOnce},
-      {"GET", "/v1/jobs", Role::read, list_jobs},
-      {"POST", "/v1/jobs", Role::report, enter_job},
-      {"POST", "/v1/jobs/{job}/profile", Role::admin, profile_job},
-      {"GET", "/v1/jobs/{job}/stragglers", Role::read, job_stragglers, Labour::browse},
-      {"POST", "/v1/reports", Role::report, report},
+std::span<const ApiRoute> job_routes() {
+  static constexpr ApiRoute kRoutes[] = {
+      {"GET", "/v1/watch", AccessRole::read, watch, RequestLabour::brief, kAtOnce},
+      {"GET", "/v1/jobs", AccessRole::read, list_jobs},
+      {"POST", "/v1/jobs", AccessRole::report, enter_job},
+      {"POST", "/v1/jobs/{job}/profile", AccessRole::admin, profile_job},
+      {"GET", "/v1/jobs/{job}/stragglers", AccessRole::read, job_stragglers, RequestLabour::browse},
+      {"POST", "/v1/reports", AccessRole::report, report},
   };
   return kRoutes;
 }

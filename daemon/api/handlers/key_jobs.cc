@@ -16,15 +16,15 @@ Result<void> check_own_knobs(Store& store, const ConfigKey& key, const ScheduleC
   return check_declared(config, workload->knobs);
 }
 
-KeyJobs jobs_of(const Call& call, const ConfigKey& key, const ScheduleConfig& config) {
+KeyJobs jobs_of(const RouteCall& call, const ConfigKey& key, const ScheduleConfig& config) {
   KeyJobs jobs;
   call.parts.jobs.for_each(key, [&](const RunningJob& job) {
     const JobFit fit = fit_of(job.description, config);
     ++jobs.running;
-    if (fit.fit == Fit::now) {
+    if (fit.fit == JobFitKind::now) {
       ++jobs.can_change;
     } else {
-      if (fit.fit == Fit::at_start) ++jobs.can_start;
+      if (fit.fit == JobFitKind::at_start) ++jobs.can_start;
       if (jobs.reason.empty()) jobs.reason = "job " + job.description.id + ": " + fit.reason;
     }
     return true;

@@ -23,6 +23,6 @@ struct KeyJobs {
   std::string reason = {};     ///< why one of them cannot change to it
 };
 
-KeyJobs jobs_of(const Call& call, const ConfigKey& key, const ScheduleConfig& config);
+KeyJobs jobs_of(const RouteCall& call, const ConfigKey& key, const ScheduleConfig& config);
 
 }  // namespace hocket

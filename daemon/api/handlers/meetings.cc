@@ -6,11 +6,11 @@
 namespace hocket {
 namespace {
 
-const std::string& name_in(const Call& call) {
+const std::string& name_in(const RouteCall& call) {
   return call.parameter("meeting");
 }
 
-Result<Reply> put_meeting(const Call& call) {
+Result<ServiceReply> put_meeting(const RouteCall& call) {
   const auto body = call.body();
   HOCKET_TRY(body);
   std::string text;
@@ -21,7 +21,7 @@ Result<Reply> put_meeting(const Call& call) {
   return json_response(nlohmann::json::object());
 }
 
-Result<Reply> get_meeting(const Call& call) {
+Result<ServiceReply> get_meeting(const RouteCall& call) {
   const auto text = call.parts.meetings.find(name_in(call), call.parts.clock.now_ns());
   if (!text) {
     return failure(ErrorCode::not_found,
@@ -32,10 +32,10 @@ Result<Reply> get_meeting(const Call& call) {
 
 }  // namespace
 
-std::span<const Route> meeting_routes() {
-  static constexpr Route kRoutes[] = {
-      {"PUT", "/v1/meetings/{meeting}", Role::report, put_meeting},
-      {"GET", "/v1/meetings/{meeting}", Role::report, get_meeting},
+std::span<const ApiRoute> meeting_routes() {
+  static constexpr ApiRoute kRoutes[] = {
+      {"PUT", "/v1/meetings/{meeting}", AccessRole::report, put_meeting},
+      {"GET", "/v1/meetings/{meeting}", AccessRole::report, get_meeting},
   };
   return kRoutes;
 }

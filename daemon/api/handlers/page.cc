@@ -31,8 +31,8 @@ bool accepts_gzip(std::string_view accept_encoding) {
          weight.find_first_of("123456789", value) != std::string_view::npos;
 }
 
-Response asset_response(const WebAsset& asset, const Request& request) {
-  Response response;
+ServiceResponse asset_response(const WebAsset& asset, const ServiceRequest& request) {
+  ServiceResponse response;
   response.content_type = asset.content_type;
   const bool is_packed = accepts_gzip(request.accept_encoding);
   response.body = std::make_shared<const std::string>(is_packed ? asset.gzip : asset.bytes);
@@ -60,17 +60,17 @@ nlohmann::json knob_json(const Knob& knob) {
   return document;
 }
 
-Result<Reply> page(const Call& call) {
+Result<ServiceReply> page(const RouteCall& call) {
   const WebAsset* const asset = find_web_asset("index.html");
   if (asset == nullptr) return failure(ErrorCode::not_found, "this program has no page");
-  Response response = asset_response(*asset, call.request);
+  ServiceResponse response = asset_response(*asset, call.request);
   response.fields.emplace_back("Cache-Control", "no-cache");
   response.fields.emplace_back("Content-Security-Policy", kContentPolicy);
   response.fields.emplace_back("Referrer-Policy", "no-referrer");
   return response;
 }
 
-Result<Reply> page_asset(const Call& call) {
+Result<ServiceReply> page_asset(const RouteCall& call) {
   std::string path;
   for (const char* folder : {"folder", "view"}) {
     const auto name = call.route.parameters.find(folder);
@@ -83,26 +83,26 @@ Result<Reply> page_asset(const Call& call) {
     return failure(ErrorCode::not_found,
                    "this version of the page has no such file; load the page again");
   }
-  Response response = asset_response(*asset, call.request);
+  ServiceResponse response = asset_response(*asset, call.request);
   response.fields.emplace_back("Cache-Control", "public, max-age=31536000, immutable");
   return response;
 }
 
-Result<Reply> who(const Call& call) {
+Result<ServiceReply> who(const RouteCall& call) {
   return json_response({{"name", call.who.name},
                         {"role", to_string(call.who.role)},
                         {"page", web_version()},
                         {"serves", call.parts.is_daemon ? "daemon" : "store"}});
 }
 
-Result<Reply> changes(const Call& call) {
+Result<ServiceReply> changes(const RouteCall& call) {
   call.parts.changes.look();
   EventStream stream;
-  stream.topics.push_back({std::string(Changes::kTopic), 0});
+  stream.topics.push_back({std::string(ChangePublisher::kTopic), 0});
   return stream;
 }
 
-Result<Reply> knobs(const Call&) {
+Result<ServiceReply> knobs(const RouteCall&) {
   const auto defaults = knob_values(ScheduleConfig{});
   nlohmann::json list = nlohmann::json::array();
   for (const Knob& knob : schedule_knobs()) {
@@ -115,16 +115,18 @@ Result<Reply> knobs(const Call&) {
 
 }  // namespace
 
-std::span<const Route> page_routes() {
-  static constexpr Route kRoutes[] = {
-      {"GET", "/", Role::anyone, page, Labour::brief, kAtOnce},
-      {"GET", "/page/{version}/{file}", Role::anyone, page_asset, Labour::brief, kAtOnce},
-      {"GET", "/page/{version}/{folder}/{file}", Role::anyone, page_asset, Labour::brief, kAtOnce},
-      {"GET", "/page/{version}/{folder}/{view}/{file}", Role::anyone, page_asset, Labour::brief,
+std::span<const ApiRoute> page_routes() {
+  static constexpr ApiRoute kRoutes[] = {
+      {"GET", "/", AccessRole::anyone, page, RequestLabour::brief, kAtOnce},
+      {"GET", "/page/{version}/{file}", AccessRole::anyone, page_asset, RequestLabour::brief,
        kAtOnce},
-      {"GET", "/v1/whoami", Role::read, who},
-      {"GET", "/v1/changes", Role::read, changes},
-      {"GET", "/v1/knobs", Role::read, knobs},
+      {"GET", "/page/{version}/{folder}/{file}", AccessRole::anyone, page_asset,
+       RequestLabour::brief, kAtOnce},
+      {"GET", "/page/{version}/{folder}/{view}/{file}", AccessRole::anyone, page_asset,
+       RequestLabour::brief, kAtOnce},
+      {"GET", "/v1/whoami", AccessRole::read, who},
+      {"GET", "/v1/changes", AccessRole::read, changes},
+      {"GET", "/v1/knobs", AccessRole::read, knobs},
   };
   return kRoutes;
 }

@@ -72,7 +72,7 @@ std::string at_once_text(const KeyJobs& jobs) {
          " it at once, without measuring it, and jobs that start get it.";
 }
 
-Result<void> preview_push(const Call& call, const ConfigKey& key, const Intent& intent,
+Result<void> preview_push(const RouteCall& call, const ConfigKey& key, const Intent& intent,
                           Preview& preview) {
   if (!intent.config) {
     return failure(ErrorCode::invalid_argument, "field \"config\": a push needs a configuration");
@@ -93,7 +93,7 @@ Result<void> preview_push(const Call& call, const ConfigKey& key, const Intent& 
   return {};
 }
 
-Result<void> preview_pin(const Call& call, const ConfigKey& key, const Intent& intent,
+Result<void> preview_pin(const RouteCall& call, const ConfigKey& key, const Intent& intent,
                          Preview& preview) {
   preview.says.emplace_back(
       "What studies and live tuning find from now on is recorded as held; no job gets it until the "
@@ -115,7 +115,7 @@ Result<void> preview_pin(const Call& call, const ConfigKey& key, const Intent& i
   return {};
 }
 
-Result<void> preview_rollback(const Call& call, const ConfigKey& key, const Intent& intent,
+Result<void> preview_rollback(const RouteCall& call, const ConfigKey& key, const Intent& intent,
                               Preview& preview) {
   const auto target = parse_rollback_target(intent.to);
   if (!target) return failure(target.error().in("field \"to\""));
@@ -136,7 +136,8 @@ Result<void> preview_rollback(const Call& call, const ConfigKey& key, const Inte
   return {};
 }
 
-Result<void> say(const Call& call, const ConfigKey& key, const Intent& intent, Preview& preview) {
+Result<void> say(const RouteCall& call, const ConfigKey& key, const Intent& intent,
+                 Preview& preview) {
   if (intent.action == "push") return preview_push(call, key, intent, preview);
   if (intent.action == "pin") return preview_pin(call, key, intent, preview);
   if (intent.action == "rollback") return preview_rollback(call, key, intent, preview);
@@ -155,7 +156,7 @@ Result<void> say(const Call& call, const ConfigKey& key, const Intent& intent, P
   return {};
 }
 
-Result<Reply> preview_config(const Call& call) {
+Result<ServiceReply> preview_config(const RouteCall& call) {
   const auto key = call.key();
   HOCKET_TRY(key);
   const auto body = call.body();
@@ -174,9 +175,9 @@ Result<Reply> preview_config(const Call& call) {
 
 }  // namespace
 
-std::span<const Route> preview_routes() {
-  static constexpr Route kRoutes[] = {
-      {"POST", "/v1/configs/{key}/preview", Role::read, preview_config},
+std::span<const ApiRoute> preview_routes() {
+  static constexpr ApiRoute kRoutes[] = {
+      {"POST", "/v1/configs/{key}/preview", AccessRole::read, preview_config},
   };
   return kRoutes;
 }

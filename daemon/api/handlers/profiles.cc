@@ -16,18 +16,18 @@ namespace {
 constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMostPlace = std::numeric_limits<std::uint32_t>::max();
 
-Result<ProfileRow> profile_of(const Call& call, std::string_view parameter = "profile") {
+Result<ProfileRow> profile_of(const RouteCall& call, std::string_view parameter = "profile") {
   auto row = call.parts.store.profile(call.parameter(parameter));
   HOCKET_TRY(row);
   return call.parts.traces.with_own_paths(std::move(*row));
 }
 
-Result<std::shared_ptr<const LoadedTimeline>> timeline_of(const Call& call) {
-  return call.parts.browser.timeline(call.parameter("profile"));
+Result<std::shared_ptr<const LoadedTimeline>> timeline_of(const RouteCall& call) {
+  return call.parts.computed.timeline(call.parameter("profile"));
 }
 
 /// Returns the number `name` of the query, which must be there.
-Result<std::int64_t> needed_number(const Call& call, const char* name, std::int64_t high) {
+Result<std::int64_t> needed_number(const RouteCall& call, const char* name, std::int64_t high) {
   if (!call.target.find(name)) {
     return failure(ErrorCode::invalid_argument,
                    "query \"" + std::string(name) +
@@ -36,7 +36,7 @@ Result<std::int64_t> needed_number(const Call& call, const char* name, std::int6
   return call.number(name, 0, high, 0);
 }
 
-Result<Reply> list_profiles(const Call& call) {
+Result<ServiceReply> list_profiles(const RouteCall& call) {
   const auto summaries = summarize_profiles(call.parts.store);
   HOCKET_TRY(summaries);
   nlohmann::json list = nlohmann::json::array();
@@ -44,7 +44,7 @@ Result<Reply> list_profiles(const Call& call) {
   return json_response({{"profiles", std::move(list)}});
 }
 
-Result<Reply> get_profile(const Call& call) {
+Result<ServiceReply> get_profile(const RouteCall& call) {
   const auto row = profile_of(call);
   HOCKET_TRY(row);
   const auto summary = summarize_profile(call.parts.store, *row);
@@ -54,7 +54,7 @@ Result<Reply> get_profile(const Call& call) {
   return json_response({{"summary", to_json(*summary)}, {"figures", to_json(*figures)}});
 }
 
-Result<Reply> diff_profile(const Call& call) {
+Result<ServiceReply> diff_profile(const RouteCall& call) {
   const auto before = profile_of(call);
   HOCKET_TRY(before);
   const auto after = profile_of(call, "other");
@@ -64,7 +64,7 @@ Result<Reply> diff_profile(const Call& call) {
   return json_response(to_json(*difference));
 }
 
-Result<Reply> get_trace(const Call& call) {
+Result<ServiceReply> get_trace(const RouteCall& call) {
   const auto row = profile_of(call);
   HOCKET_TRY(row);
   const auto format = parse_export_format(call.target.find("format").value_or("perfetto"));
@@ -83,7 +83,7 @@ Result<Reply> get_trace(const Call& call) {
   return response;
 }
 
-Result<Reply> get_timeline(const Call& call) {
+Result<ServiceReply> get_timeline(const RouteCall& call) {
   const auto loaded = timeline_of(call);
   HOCKET_TRY(loaded);
   auto document = to_json((*loaded)->timeline);
@@ -92,7 +92,7 @@ Result<Reply> get_timeline(const Call& call) {
   return json_response(document);
 }
 
-Result<Reply> get_tile(const Call& call) {
+Result<ServiceReply> get_tile(const RouteCall& call) {
   const auto level = needed_number(call, "level", kMaxTileLevel);
   HOCKET_TRY(level);
   const auto index = needed_number(call, "index", kMost);
@@ -104,7 +104,7 @@ Result<Reply> get_tile(const Call& call) {
   return bytes_response(tile_bytes(*tile));
 }
 
-Result<Reply> get_record(const Call& call) {
+Result<ServiceReply> get_record(const RouteCall& call) {
   const auto lane = needed_number(call, "lane", kMost);
   HOCKET_TRY(lane);
   const auto record = needed_number(call, "record", kMost);
@@ -116,7 +116,7 @@ Result<Reply> get_record(const Call& call) {
   return json_response(to_json(*found));
 }
 
-Result<Reply> get_range(const Call& call) {
+Result<ServiceReply> get_range(const RouteCall& call) {
   const auto begin = needed_number(call, "begin_ns", kMost);
   HOCKET_TRY(begin);
   const auto end = needed_number(call, "end_ns", kMost);
@@ -128,7 +128,7 @@ Result<Reply> get_range(const Call& call) {
   return json_response(to_json(*figures));
 }
 
-Result<Reply> find_record(const Call& call) {
+Result<ServiceReply> find_record(const RouteCall& call) {
   TimelineSearch search;
   search.text = std::string(call.target.find("text").value_or(""));
   const auto kind = lane_kind_from(call.target.find("kind").value_or(""));
@@ -160,17 +160,23 @@ Result<Reply> find_record(const Call& call) {
 
 }  // namespace
 
-std::span<const Route> profile_routes() {
-  static constexpr Route kRoutes[] = {
-      {"GET", "/v1/profiles", Role::read, list_profiles, Labour::browse},
-      {"GET", "/v1/profiles/{profile}", Role::read, get_profile, Labour::browse},
-      {"GET", "/v1/profiles/{profile}/diff/{other}", Role::read, diff_profile, Labour::browse},
-      {"GET", "/v1/profiles/{profile}/trace", Role::read, get_trace, Labour::browse},
-      {"GET", "/v1/profiles/{profile}/timeline", Role::read, get_timeline, Labour::browse},
-      {"GET", "/v1/profiles/{profile}/timeline/tile", Role::read, get_tile, Labour::browse},
-      {"GET", "/v1/profiles/{profile}/timeline/record", Role::read, get_record, Labour::browse},
-      {"GET", "/v1/profiles/{profile}/timeline/range", Role::read, get_range, Labour::browse},
-      {"GET", "/v1/profiles/{profile}/timeline/find", Role::read, find_record, Labour::browse},
+std::span<const ApiRoute> profile_routes() {
+  static constexpr ApiRoute kRoutes[] = {
+      {"GET", "/v1/profiles", AccessRole::read, list_profiles, RequestLabour::browse},
+      {"GET", "/v1/profiles/{profile}", AccessRole::read, get_profile, RequestLabour::browse},
+      {"GET", "/v1/profiles/{profile}/diff/{other}", AccessRole::read, diff_profile,
+       RequestLabour::browse},
+      {"GET", "/v1/profiles/{profile}/trace", AccessRole::read, get_trace, RequestLabour::browse},
+      {"GET", "/v1/profiles/{profile}/timeline", AccessRole::read, get_timeline,
+       RequestLabour::browse},
+      {"GET", "/v1/profiles/{profile}/timeline/tile", AccessRole::read, get_tile,
+       RequestLabour::browse},
+      {"GET", "/v1/profiles/{profile}/timeline/record", AccessRole::read, get_record,
+       RequestLabour::browse},
+      {"GET", "/v1/profiles/{profile}/timeline/range", AccessRole::read, get_range,
+       RequestLabour::browse},
+      {"GET", "/v1/profiles/{profile}/timeline/find", AccessRole::read, find_record,
+       RequestLabour::browse},
   };
   return kRoutes;
 }

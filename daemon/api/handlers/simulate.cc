@@ -61,14 +61,14 @@ Result<SimulationRequest> request_of(const nlohmann::json& body) {
   return request;
 }
 
-Result<SimulatedSubject> subject_of(const Call& call, const SimulationRequest& request) {
+Result<SimulatedSubject> subject_of(const RouteCall& call, const SimulationRequest& request) {
   if (request.profile.empty()) {
     auto step = parse_step_description(request.step.dump());
     if (!step) return failure(step.error().in("field \"step\""));
     HOCKET_TRY(change_step(*step, request.changes));
     return SimulatedSubject{std::move(*step)};
   }
-  auto job = call.parts.browser.measured_job(request.profile);
+  auto job = call.parts.computed.measured_job(request.profile);
   HOCKET_TRY(job);
   auto step = change_measured_step((*job)->profile.calibration, request.changes);
   HOCKET_TRY(step);
@@ -111,12 +111,12 @@ Result<void> check_size(const StepDescription& step, const ScheduleConfig& confi
   return {};
 }
 
-Result<Baseline> baseline_of(const SimulatedSubject& subject) {
+Result<PredictionBaseline> baseline_of(const SimulatedSubject& subject) {
   SimulationOptions options;
   options.config = subject.base;
   const auto simulation = simulate(subject.step, options);
   if (!simulation) return failure(simulation.error().in("with " + subject.base_name));
-  return Baseline{subject.base_name, subject.base, simulation->iteration_ns};
+  return PredictionBaseline{subject.base_name, subject.base, simulation->iteration_ns};
 }
 
 nlohmann::json notes_of(const SimulatedSubject& subject, const Prediction& prediction,
@@ -142,7 +142,7 @@ void add_error_bar(const MeasuredJob& job, const Prediction& prediction, nlohman
   document["error"] = to_json(job.check);
 }
 
-Result<Reply> simulate_step(const Call& call) {
+Result<ServiceReply> simulate_step(const RouteCall& call) {
   const auto body = call.body();
   HOCKET_TRY(body);
   const auto request = request_of(*body);
@@ -182,9 +182,9 @@ Result<Reply> simulate_step(const Call& call) {
 
 }  // namespace
 
-std::span<const Route> simulation_routes() {
-  static constexpr Route kRoutes[] = {
-      {"POST", "/v1/simulate", Role::read, simulate_step, Labour::browse},
+std::span<const ApiRoute> simulation_routes() {
+  static constexpr ApiRoute kRoutes[] = {
+      {"POST", "/v1/simulate", AccessRole::read, simulate_step, RequestLabour::browse},
   };
   return kRoutes;
 }

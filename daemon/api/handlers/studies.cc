@@ -81,7 +81,7 @@ void summarize(TrialOutcome& outcome) {
   if (!outcome.spread) outcome.spread = spread(outcome.samples);
 }
 
-Result<Reply> list_studies(const Call& call) {
+Result<ServiceReply> list_studies(const RouteCall& call) {
   const auto studies = call.parts.store.studies();
   HOCKET_TRY(studies);
   nlohmann::json list = nlohmann::json::array();
@@ -89,7 +89,7 @@ Result<Reply> list_studies(const Call& call) {
   return json_response({{"studies", std::move(list)}});
 }
 
-Result<Reply> create_study(const Call& call) {
+Result<ServiceReply> create_study(const RouteCall& call) {
   const auto body = call.body();
   HOCKET_TRY(body);
   NewStudy study;
@@ -124,7 +124,7 @@ Result<Reply> create_study(const Call& call) {
   return json_response(study_json(*row), 201);
 }
 
-Result<Reply> get_study(const Call& call) {
+Result<ServiceReply> get_study(const RouteCall& call) {
   const auto study = call.parts.store.study(call.study());
   HOCKET_TRY(study);
   auto document = study_json(*study);
@@ -142,7 +142,7 @@ Result<Reply> get_study(const Call& call) {
   return json_response(document);
 }
 
-Result<Reply> list_trials(const Call& call) {
+Result<ServiceReply> list_trials(const RouteCall& call) {
   const auto study = call.parts.store.study(call.study());
   HOCKET_TRY(study);
   const auto trials = call.parts.store.trials(study->id, TrialDetail::summary);
@@ -152,7 +152,7 @@ Result<Reply> list_trials(const Call& call) {
   return json_response({{"study", study->name}, {"trials", std::move(list)}});
 }
 
-Result<Reply> ask(const Call& call) {
+Result<ServiceReply> ask(const RouteCall& call) {
   const auto body = call.body();
   HOCKET_TRY(body);
   std::string worker;
@@ -168,7 +168,7 @@ Result<Reply> ask(const Call& call) {
   return json_response(document);
 }
 
-Result<Reply> tell(const Call& call) {
+Result<ServiceReply> tell(const RouteCall& call) {
   const auto body = call.body();
   HOCKET_TRY(body);
   std::int64_t trial = 0;
@@ -182,7 +182,7 @@ Result<Reply> tell(const Call& call) {
   return json_response({{"trial", trial}});
 }
 
-Result<Reply> renew(const Call& call) {
+Result<ServiceReply> renew(const RouteCall& call) {
   const auto body = call.body();
   HOCKET_TRY(body);
   std::int64_t trial = 0, lease_ns = 0;
@@ -197,15 +197,15 @@ Result<Reply> renew(const Call& call) {
 
 }  // namespace
 
-std::span<const Route> study_routes() {
-  static constexpr Route kRoutes[] = {
-      {"GET", "/v1/studies", Role::read, list_studies},
-      {"POST", "/v1/studies", Role::report, create_study},
-      {"GET", "/v1/studies/{study}", Role::read, get_study, Labour::search},
-      {"GET", "/v1/studies/{study}/trials", Role::read, list_trials, Labour::search},
-      {"POST", "/v1/studies/{study}/ask", Role::report, ask, Labour::search},
-      {"POST", "/v1/studies/{study}/tell", Role::report, tell, Labour::search},
-      {"POST", "/v1/studies/{study}/renew", Role::report, renew, Labour::search},
+std::span<const ApiRoute> study_routes() {
+  static constexpr ApiRoute kRoutes[] = {
+      {"GET", "/v1/studies", AccessRole::read, list_studies},
+      {"POST", "/v1/studies", AccessRole::report, create_study},
+      {"GET", "/v1/studies/{study}", AccessRole::read, get_study, RequestLabour::search},
+      {"GET", "/v1/studies/{study}/trials", AccessRole::read, list_trials, RequestLabour::search},
+      {"POST", "/v1/studies/{study}/ask", AccessRole::report, ask, RequestLabour::search},
+      {"POST", "/v1/studies/{study}/tell", AccessRole::report, tell, RequestLabour::search},
+      {"POST", "/v1/studies/{study}/renew", AccessRole::report, renew, RequestLabour::search},
   };
   return kRoutes;
 }

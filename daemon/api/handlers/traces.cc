@@ -16,7 +16,7 @@ struct TraceOffset {
   std::int64_t offset = 0;
 };
 
-Result<TraceOffset> trace_offset(const Call& call) {
+Result<TraceOffset> trace_offset(const RouteCall& call) {
   const auto rank = parse_trace_rank(call.parameter("rank"));
   if (!rank) {
     return failure(ErrorCode::invalid_argument,
@@ -28,8 +28,8 @@ Result<TraceOffset> trace_offset(const Call& call) {
   return TraceOffset{call.parameter("set"), *rank, *offset};
 }
 
-Result<Reply> make_trace_set(const Call& call) {
-  Response none;
+Result<ServiceReply> make_trace_set(const RouteCall& call) {
+  ServiceResponse none;
   none.status = 204;
   if (!call.parts.traces.are_taken()) return none;
   const auto set = call.parts.traces.make_set();
@@ -37,7 +37,7 @@ Result<Reply> make_trace_set(const Call& call) {
   return json_response({{"daemon", set->daemon}, {"set", set->id}}, 201);
 }
 
-Result<Reply> put_trace(const Call& call) {
+Result<ServiceReply> put_trace(const RouteCall& call) {
   const auto at = trace_offset(call);
   HOCKET_TRY(at);
   const auto bytes = call.parts.traces.append(at->set, at->rank, at->offset, call.request.body);
@@ -45,7 +45,7 @@ Result<Reply> put_trace(const Call& call) {
   return json_response({{"bytes", *bytes}});
 }
 
-Result<Reply> get_served_trace(const Call& call) {
+Result<ServiceReply> get_served_trace(const RouteCall& call) {
   const auto at = trace_offset(call);
   HOCKET_TRY(at);
   auto piece = call.parts.traces.read(at->set, at->rank, at->offset);
@@ -55,11 +55,11 @@ Result<Reply> get_served_trace(const Call& call) {
 
 }  // namespace
 
-std::span<const Route> trace_routes() {
-  static constexpr Route kRoutes[] = {
-      {"POST", "/v1/traces", Role::report, make_trace_set},
-      {"PUT", "/v1/traces/{set}/{rank}", Role::report, put_trace},
-      {"GET", "/v1/traces/{set}/{rank}", Role::read, get_served_trace},
+std::span<const ApiRoute> trace_routes() {
+  static constexpr ApiRoute kRoutes[] = {
+      {"POST", "/v1/traces", AccessRole::report, make_trace_set},
+      {"PUT", "/v1/traces/{set}/{rank}", AccessRole::report, put_trace},
+      {"GET", "/v1/traces/{set}/{rank}", AccessRole::read, get_served_trace},
   };
   return kRoutes;
 }

@@ -12,7 +12,7 @@ namespace hocket {
 namespace {
 
 /// Reads the request of a worker that renews its lease.
-Result<WorkerClaim> leased_claim(const Call& call) {
+Result<WorkerClaim> leased_claim(const RouteCall& call) {
   const auto body = call.body();
   HOCKET_TRY(body);
   WorkerClaim claim;
@@ -23,7 +23,7 @@ Result<WorkerClaim> leased_claim(const Call& call) {
   return claim;
 }
 
-Result<Reply> claim_trial(const Call& call) {
+Result<ServiceReply> claim_trial(const RouteCall& call) {
   const auto claim = leased_claim(call);
   HOCKET_TRY(claim);
   StoreTrialSource source(call.parts.store);
@@ -34,7 +34,7 @@ Result<Reply> claim_trial(const Call& call) {
   return json_response(to_json(*answer));
 }
 
-Result<Reply> renew_worker(const Call& call) {
+Result<ServiceReply> renew_worker(const RouteCall& call) {
   const auto claim = leased_claim(call);
   HOCKET_TRY(claim);
   StoreTrialSource source(call.parts.store);
@@ -44,7 +44,7 @@ Result<Reply> renew_worker(const Call& call) {
   return json_response({{"worker", claim->lease.worker}});
 }
 
-Result<Reply> leave_worker(const Call& call) {
+Result<ServiceReply> leave_worker(const RouteCall& call) {
   const auto body = call.body();
   HOCKET_TRY(body);
   std::string worker;
@@ -58,7 +58,7 @@ Result<Reply> leave_worker(const Call& call) {
   return json_response({{"worker", worker}});
 }
 
-Result<Reply> finish_trial(const Call& call) {
+Result<ServiceReply> finish_trial(const RouteCall& call) {
   const auto body = call.body();
   HOCKET_TRY(body);
   Trial trial;
@@ -75,12 +75,12 @@ Result<Reply> finish_trial(const Call& call) {
 
 }  // namespace
 
-std::span<const Route> worker_routes() {
-  static constexpr Route kRoutes[] = {
-      {"POST", "/v1/studies/{study}/workers/claim", Role::report, claim_trial},
-      {"POST", "/v1/studies/{study}/workers/renew", Role::report, renew_worker},
-      {"POST", "/v1/studies/{study}/workers/leave", Role::report, leave_worker},
-      {"POST", "/v1/studies/{study}/workers/finish", Role::report, finish_trial},
+std::span<const ApiRoute> worker_routes() {
+  static constexpr ApiRoute kRoutes[] = {
+      {"POST", "/v1/studies/{study}/workers/claim", AccessRole::report, claim_trial},
+      {"POST", "/v1/studies/{study}/workers/renew", AccessRole::report, renew_worker},
+      {"POST", "/v1/studies/{study}/workers/leave", AccessRole::report, leave_worker},
+      {"POST", "/v1/studies/{study}/workers/finish", AccessRole::report, finish_trial},
   };
   return kRoutes;
 }

@@ -94,7 +94,7 @@ float* DeviceBackend::float_address(const BufferSlice& slice) const {
 void* DeviceBackend::address_at_home(const BufferSlice& slice) const {
   const Buffer& buffer = *slice.buffer;
   const bool is_elsewhere = parts_.placed && parts_.placed->has(buffer.id) &&
-                            parts_.placed->home(buffer.id) == Site::device &&
+                            parts_.placed->home(buffer.id) == PlacementSite::device &&
                             parts_.placed->at(buffer.id);
   if (is_elsewhere) return address(slice);
   return static_cast<std::byte*>(buffer.memory) + slice.offset * element_bytes(buffer.type);
@@ -466,7 +466,7 @@ void DeviceBackend::adamw_update(const AdamW& options, const Count& updates, std
                                  const BufferSlice& first_moment, const BufferSlice& second_moment,
                                  const BufferSlice& weights) {
   HOCKET_CHECK(units == updates.units, kIsUndivided);
-  if (parts_.placed && parts_.placed->home(parameters.buffer->id) == Site::host) {
+  if (parts_.placed && parts_.placed->home(parameters.buffer->id) == PlacementSite::host) {
     const auto on_host = [](const BufferSlice& slice) {
       return Floats(static_cast<float*>(slice.buffer->memory) + slice.offset, slice.size);
     };

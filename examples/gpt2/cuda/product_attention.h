@@ -17,8 +17,8 @@ namespace hocket {
 struct AttentionOperands {
   void* qkv = nullptr;
   void* weights = nullptr;
-  void* y = nullptr;   ///< for the forward pass
-  void* dy = nullptr;  ///< for the backward pass, as all members below
+  void* y = nullptr;   ///< used in the forward pass
+  void* dy = nullptr;  ///< used in the backward pass, as all members below
   void* dweights = nullptr;
   void* dqkv = nullptr;
 };

@@ -17,7 +17,7 @@ struct JobOptions {
   Gpt2Config model{.layers = 6};
   /// Without `steps` and `memory_limit_bytes`, which `run` and `device` have.
   TrainingOptions training;
-  std::string text;  ///< a file or a folder
+  std::string text;  ///< path of a file or a folder
   std::string precision = "float32";
   bool json = false;
   DeviceOptions device;

@@ -170,7 +170,7 @@ Result<void> Job::configure() {
   const std::string offload =
       is_placed(options_.device) ? describe_offload(report_.config, offload_k_, layers) : "";
   std::fprintf(stderr, "configuration from %s (%s): %s\n", fetched_.source.c_str(),
-               fetched_.detail.c_str(), describe(report_.config, offload).c_str());
+               fetched_.detail.c_str(), describe_config(report_.config, offload).c_str());
   return {};
 }
 
@@ -222,13 +222,13 @@ Result<void> Job::train() {
   if (!options_.run.profile.empty()) return measure_step(training);
   const auto before = is_measured ? measure_offload(training) : MeasuredStep();
   HOCKET_TRY(before);
-  const auto run = hocket::train(options_.run,
-                                 {.report = report_,
-                                  .fetched = fetched_,
-                                  .before = *before,
-                                  .kind = kind(),
-                                  .on_device = is_on_cuda(options_.device)},
-                                 training, messages());
+  const auto run = hocket::train_job(options_.run,
+                                     {.report = report_,
+                                      .fetched = fetched_,
+                                      .before = *before,
+                                      .kind = kind(),
+                                      .on_device = is_on_cuda(options_.device)},
+                                     training, messages());
   HOCKET_TRY(run);
   return is_first() ? report(*run) : Result<void>();
 }

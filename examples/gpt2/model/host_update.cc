@@ -22,7 +22,7 @@ constexpr std::size_t kChunk = 32 * 1024;
 /// still. Two short loops take less time than one that keeps vectors of two widths.
 constexpr std::size_t kCopied = 1024;
 
-/// As in adamw_update of ops.cc, which the bits depend on.
+/// The same factors as in adamw_update of ops.cc, so that both give the same bits.
 struct Factors {
   Factors(const AdamW& options, std::int64_t update, double gradient_scale)
       : beta1(static_cast<float>(options.beta1)),
@@ -65,7 +65,7 @@ using UpdateElements = void (*)(const Factors&, const Elements&);
 [[gnu::always_inline]] inline void update_elements(const Factors& factors, bool decay,
                                                    std::size_t count, const float* gradient,
                                                    float* parameter, float* first, float* second) {
-  const Factors f = factors;  // which no store can change
+  const Factors f = factors;  // a local copy, so that stores through the pointers cannot change it
   const float keep = decay ? f.keep_decaying : 1.0f;
 #pragma omp simd
   for (std::size_t i = 0; i < count; ++i) {

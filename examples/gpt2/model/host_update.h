@@ -33,8 +33,8 @@ struct AdamWMemory {
 
 /// Instructions to use: the same bits, at other speeds.
 enum class HostVectors {
-  widest,    ///< of those that this processor has and that there is code for
-  baseline,  ///< those that every processor of the build's architecture has
+  widest,    ///< widest for which there is code and which this processor has
+  baseline,  ///< instructions that every processor of the architecture has
 };
 
 class HostUpdate {

@@ -53,7 +53,7 @@ class Linear {
   LayerTasks tasks_, gelu_tasks_;
   LayerTask add_task_;
   LinearShape shape_;
-  const std::size_t index_;  // of the weight
+  const std::size_t index_;  // index of the weight
   BufferSlice weight_, bias_, dweight_, dbias_;
 };
 

@@ -34,7 +34,7 @@ struct ParameterSpec {
 struct GroupSpec {
   std::string name;
   std::string layer;              ///< as in region names: "embedding", "layer0", …, "head"
-  std::int64_t layer_number = 0;  ///< of those that `layer` names, in the order of the forward pass
+  std::int64_t layer_number = 0;  ///< position among the layers, in the order of the forward pass
   std::vector<ParameterSpec> parameters;
 
   std::size_t size() const;

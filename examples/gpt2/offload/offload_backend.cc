@@ -50,7 +50,8 @@ Floats OffloadBackend::values(const BufferSlice& slice) const {
 
 Floats OffloadBackend::at_home(const BufferSlice& slice) const {
   const DataId data = slice.buffer->id;
-  const bool is_on_device = device_->home(data) == Site::device && device_->is_on_device(data);
+  const bool is_on_device =
+      device_->home(data) == PlacementSite::device && device_->is_on_device(data);
   HOCKET_CHECK(is_on_device || slice.buffer->memory, "it is nowhere before a step has run");
   return is_on_device ? values(slice) : floats(slice);
 }
@@ -70,7 +71,7 @@ void OffloadBackend::adamw_update(const AdamW& options, const Count& updates, st
                                   const BufferSlice& gradients, const BufferSlice& parameters,
                                   const BufferSlice& first_moment, const BufferSlice& second_moment,
                                   const BufferSlice&) {
-  const bool is_on_host = device_->home(parameters.buffer->id) == Site::host;
+  const bool is_on_host = device_->home(parameters.buffer->id) == PlacementSite::host;
   const auto at = [&](const BufferSlice& slice) {
     return is_on_host ? floats(slice) : values(slice);
   };

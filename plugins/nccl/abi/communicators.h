@@ -60,7 +60,7 @@ class Communicators {
 
  private:
   std::array<std::atomic<Communicator*>, kMost> all_{};
-  std::mutex mutex_;  // for the rest, and for additions
+  std::mutex mutex_;  // guards the members below, and additions to all_
   std::array<bool, kMost> is_used_{};
 };
 

@@ -62,7 +62,7 @@ class Plugin {
   measure::MeterPool meters_{mask_};
   Communicators communicators_;
 
-  std::mutex chain_mutex_;  // for loading
+  std::mutex chain_mutex_;  // guards the loading of the chained plugin
   std::optional<ChainedTuner> tuner_storage_;
   std::optional<ChainedProfiler> profiler_storage_;
   // Null until there is one; then it stays.

@@ -160,7 +160,7 @@ class Arbiter {
     double calls_per_ns = 0;
     std::optional<std::int64_t> pong_ns;
     std::uint64_t last_pong = 0;
-    /// When the oldest ping was sent after which nothing has come.
+    /// Time of the oldest ping since which nothing has come.
     std::optional<std::int64_t> unanswered_ns;
     /// Digest at the current gate, once the rank has arrived.
     std::optional<std::uint64_t> digest;

@@ -140,7 +140,7 @@ class Member {
   bool is_blocked_ = false;
   std::uint64_t digest_ = 0;
   std::int64_t asked_ns_ = 0;
-  /// When this blocked member was last told, by a link or by a rank with a link, of rank 0.
+  /// Time at which a link, or a rank with a link, last told this blocked member of rank 0.
   std::int64_t heard_ns_ = 0;
 
   /// Verdict that this member decided by default and has not compared with the arbiter's.

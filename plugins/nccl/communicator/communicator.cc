@@ -111,7 +111,7 @@ class Communicator::ControlThread : private Ranks {
   CallLog log_;
   TableBoard tables_;
   std::unique_ptr<JobClients> clients_;
-  std::optional<Control> control_;  // for the thread
+  std::optional<Control> control_;  // used only by the communicator's thread
 
   std::mutex mutex_;
   std::condition_variable changed_;

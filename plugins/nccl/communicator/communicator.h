@@ -28,7 +28,7 @@ namespace hocket::nccl {
 /// The links, jobs and clock of a communicator; tests give it their own.
 struct CommunicatorParts {
   std::unique_ptr<Rendezvous> rendezvous =
-      nullptr;  ///< that the links use, if there are several hosts
+      nullptr;  ///< used by the links if there are several hosts
   std::unique_ptr<Links> links = nullptr;
   std::unique_ptr<JobClients> clients = nullptr;  ///< on rank 0
   std::int64_t (*now_ns)() = nullptr;
@@ -56,7 +56,7 @@ class Communicator final : public CommunicatorCalls {
   measure::CollectiveMeter* const meter_;
   std::int64_t (*const now_ns_)();
   std::uint64_t digest_;
-  Setting setting_;  // in force, for the thread of the calls
+  Setting setting_;  // in force; used only by the thread that calls NCCL
   RankAgreement agreement_;
   std::unique_ptr<ControlThread> control_;  // on rank 0
 };

@@ -93,10 +93,10 @@ class RankAgreement {
   // Guarded by mutex_:
   Member member_;
   std::optional<Arbiter> arbiter_;  // on rank 0
-  std::vector<Send> output_;        // for the links
+  std::vector<Send> output_;        // messages that the links are to send
   bool is_closed_ = false;
-  std::uint64_t version_in_force_ = 0;  // that begin_call() has returned
-  SettingInForce in_force_;             // for the thread of the calls
+  std::uint64_t version_in_force_ = 0;  // last version that begin_call() has returned
+  SettingInForce in_force_;             // used only by the thread that calls NCCL
 
   std::thread thread_;
 };

@@ -12,7 +12,7 @@ namespace hocket::nccl {
 struct LoggedCall {
   std::uint64_t call = 0;   ///< number of the call; those in between were lost
   std::uint64_t token = 0;  ///< tells kinds of calls apart
-  std::int64_t ns = 0;      ///< when NCCL asked
+  std::int64_t ns = 0;      ///< time at which NCCL asked
   int class_index = -1;     ///< CollectiveClass::index(); -1: of an unknown function
 };
 

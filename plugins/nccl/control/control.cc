@@ -108,7 +108,7 @@ void Control::choose_classes(const CallsByClass& calls) {
   double sum_us = 0;
   for (const auto& [index, count] : calls) {
     auto table = tables_.find(index);
-    if (!table) return;  // it comes with the class's next call
+    if (!table) return;  // the table comes with the class's next call
     const Choice usual = cheapest(table->view());
     if (usual.algorithm < 0) continue;
     const double us = static_cast<double>(table->view().at(usual.algorithm, usual.protocol)) *

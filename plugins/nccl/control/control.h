@@ -95,19 +95,19 @@ class Control {
   struct InForce {
     std::uint64_t first_call = 0;
     Setting setting;
-    std::int64_t began_ns = -1;  ///< of the first iteration with it; -1: none has been seen
+    std::int64_t began_ns = -1;  ///< begin of its first iteration; -1: none seen yet
   };
   struct Job {
     CollectiveClass of;
     std::unique_ptr<JobClient> client;
-    std::uint64_t calls = 0;                  ///< in an iteration, or so far
-    std::vector<std::int64_t> times_ns = {};  ///< of collectives that make no whole step yet
+    std::uint64_t calls = 0;                  ///< calls of an iteration, or those seen so far
+    std::vector<std::int64_t> times_ns = {};  ///< times since the last whole step
   };
   /// A proposal that is not decided yet.
   struct Pending {
     std::uint64_t version = 0;
-    std::vector<std::uint64_t> calls;  ///< of its gates
-    std::vector<Setting> settings;     ///< that the gates put in force
+    std::vector<std::uint64_t> calls;  ///< calls that are the gates
+    std::vector<Setting> settings;     ///< settings that the gates put in force
     std::size_t gone = 0;
     std::uint64_t block = 0;  ///< iterations, of a try
   };
@@ -146,18 +146,18 @@ class Control {
   std::int64_t first_call_ns_ = 0, last_call_ns_ = 0;
   CallsByClass current_calls_, iteration_calls_;
   std::deque<CallIteration> iterations_;
-  std::int64_t iteration_ns_ = 0;  ///< of the last iteration, a single one of those joined
-  std::int64_t periods_ = 1;       ///< that are joined
-  std::uint64_t kind_ = 0;         ///< of the iterations that the jobs are for
-  int of_other_kind_ = 0;          ///< iterations in a row
+  std::int64_t iteration_ns_ = 0;  ///< time of a single iteration among those joined last
+  std::int64_t periods_ = 1;       ///< number of periods joined into an iteration
+  std::uint64_t kind_ = 0;         ///< kind of the iterations that the jobs tune
+  int of_other_kind_ = 0;          ///< iterations of another kind in a row
 
   // The jobs:
   std::vector<Job> jobs_;
   bool has_chosen_ = false;
   /// Judges by collectives, since the calls do not repeat.
   bool judges_collectives_ = false;
-  Setting settled_;                           ///< what the jobs want while none tries
-  int plain_iterations_ = kIterationsBefore;  ///< since a choice was kept
+  Setting settled_;                           ///< wanted by the jobs while none tries a candidate
+  int plain_iterations_ = kIterationsBefore;  ///< iterations since a choice was kept
   Setting tried_;
   std::uint64_t block_ = 0;  ///< iterations of the last block of `tried_`
 
@@ -165,7 +165,7 @@ class Control {
   std::deque<InForce> timeline_{InForce{}};
   std::optional<Pending> pending_;
   std::int64_t not_before_ns_ = 0;
-  std::int64_t changed_ns_ = 0;  ///< when a gate was last seen gone
+  std::int64_t changed_ns_ = 0;  ///< time at which a gate was last seen to have passed
   bool has_said_frozen_ = false;
 
   // The collectives' times:
@@ -173,7 +173,7 @@ class Control {
   std::int64_t measure_at_ns_ = 0, tell_at_ns_ = 0;
   /// Iterations that are measured for a profile, which the class's job has asked for; 0: none.
   std::int64_t profiled_iterations_ = 0;
-  std::int64_t wanted_iterations_ = 0;  ///< of a profile that has not begun
+  std::int64_t wanted_iterations_ = 0;  ///< length of a profile that has not begun
   CollectiveClass profiled_class_;
 };
 

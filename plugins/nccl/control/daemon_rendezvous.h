@@ -24,7 +24,7 @@ class DaemonRendezvous final : public Rendezvous {
   void say_once(const std::string& line);
 
   const std::function<void(const std::string&)> say_;
-  std::mutex mutex_;  // for the rest
+  std::mutex mutex_;  // guards the members below
   const ClientLibrary* library_ = nullptr;
   bool has_tried_ = false, has_said_ = false;
 };

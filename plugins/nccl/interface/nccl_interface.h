@@ -129,7 +129,7 @@ struct PointToPointFieldsV5 {
 
 struct KernelChannelFields {
   std::uint8_t channel;
-  std::uint64_t start_ns;  // of the GPU's global timer
+  std::uint64_t start_ns;  // by the GPU's global timer
 };
 
 struct EventDescriptorV4 {
@@ -156,7 +156,7 @@ struct EventDescriptorV5 {
 };
 
 union EventStateArguments {
-  std::uint64_t kernel_channel_stop_ns;  // of the GPU's global timer
+  std::uint64_t kernel_channel_stop_ns;  // by the GPU's global timer
   void* pointer;
 };
 

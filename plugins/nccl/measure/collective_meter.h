@@ -69,7 +69,7 @@ class CollectiveMeter {
 
   EventSlots slots_;
   EventMask& mask_;
-  std::mutex window_mutex_;  // for the changes of the next two
+  std::mutex window_mutex_;  // guards changes of the next two members
   std::atomic<bool> wanted_{false}, has_profiler_{false};
   std::atomic<std::uint32_t> epoch_{0};
   std::atomic<const void*> calling_thread_{nullptr};
@@ -99,7 +99,7 @@ class MeterPool {
  private:
   EventMask& mask_;
   std::array<std::atomic<CollectiveMeter*>, kMeters> meters_{};
-  std::mutex mutex_;  // for the rest, and for additions to the meters
+  std::mutex mutex_;  // guards the members below, and additions to meters_
   std::array<bool, kMeters> is_taken_{};
 };
 

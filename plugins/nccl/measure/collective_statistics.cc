@@ -96,7 +96,7 @@ std::map<Key, OnRanks> joined(const std::vector<RankCollectives>& all) {
   return collectives;
 }
 
-/// Who came last, and how long the others waited then.
+/// Ranks that came last, and how long the others waited then.
 struct Lateness {
   std::uint64_t collectives = 0;
   std::map<int, std::uint64_t> last_in;

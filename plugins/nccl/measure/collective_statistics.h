@@ -89,7 +89,7 @@ MergedStatistics merge(const std::vector<RankCollectives>& all, int ranks);
 std::vector<std::vector<std::int64_t>> waiting_of(const std::vector<RankCollectives>& all,
                                                   int ranks, std::int64_t iteration_ns);
 
-/// At most that many fit into one message.
+/// Limit on the collectives that fit into one message.
 inline constexpr std::size_t kMaxEncoded = 400;
 
 /// Returns the bytes of a rank's collectives, of the last kMaxEncoded if there are more:

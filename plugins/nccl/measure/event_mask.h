@@ -45,7 +45,7 @@ class EventMask {
   int chained_ = 0;  // accessed with atomic operations, also by others
   std::atomic<int> written_chained_{0};
 
-  std::mutex mutex_;  // for the rest, and to write to the masks of NCCL
+  std::mutex mutex_;  // guards the members below, and writes to NCCL's masks
   int windows_ = 0;
   std::vector<Target> targets_;
 };

@@ -20,7 +20,7 @@ struct LinkEvent {
     message,  ///< on rank 0: over the link of the rank; otherwise from rank 0 or a rank that asks
   };
   Kind kind = Kind::message;
-  std::uint32_t rank = 0;  ///< of the other end
+  std::uint32_t rank = 0;  ///< rank at the other end
   Message message = {};
 };
 

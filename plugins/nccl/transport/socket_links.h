@@ -85,8 +85,8 @@ class SocketLinks final : public Links {
   const SocketLinksOptions options_;
   int wake_fd_ = -1;
   int local_listener_ = -1;
-  std::vector<int> listeners_;  // for other hosts
-  Meeting meeting_;             // rank 0: what is published; others: what was found
+  std::vector<int> listeners_;  // accept connections from other hosts
+  Meeting meeting_;             // rank 0: the published addresses; others: those that were found
   bool is_published_ = false;
   Ends ends_;
   std::int64_t next_try_ns_ = 0;

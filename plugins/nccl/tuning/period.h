@@ -25,7 +25,7 @@ struct CallIteration {
   std::uint64_t calls = 0;
   std::int64_t began_ns = 0;
   std::int64_t iteration_ns = 0;
-  std::uint64_t periods = 1;  ///< that were joined
+  std::uint64_t periods = 1;  ///< number of periods that were joined
   /// Equal for iterations of the same calls, wherever the period is thought to begin.
   std::uint64_t kind = 0;
 };
@@ -33,7 +33,7 @@ struct CallIteration {
 class PeriodFinder {
  public:
   static constexpr std::size_t kRepeats = 3;
-  static constexpr std::size_t kMostCalls = 8192;  ///< of a period
+  static constexpr std::size_t kMostCalls = 8192;  ///< limit on the calls of a period
   static constexpr std::int64_t kLeastNs = 20'000'000;
 
   /// Adds the next call; `token` tells kinds of calls apart. Returns the iteration that ended with

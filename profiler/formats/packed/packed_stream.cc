@@ -188,7 +188,7 @@ class PackedStream::Reader final : public std::streambuf {
   bool is_in_archive_ = false;
   bool is_done_ = true;        ///< the current file has no more bytes
   std::int64_t position_ = 0;  ///< in the current file
-  std::int64_t unpacked_ = 0;  ///< of all files
+  std::int64_t unpacked_ = 0;  ///< bytes unpacked from all files
   std::optional<UnpackProblem> problem_;
 };
 

@@ -36,7 +36,7 @@ TEST(Extrapolation, IsBeyondTwiceTheMeasuredPartsAndBelowHalfOfThem) {
   ScheduleConfig config;
   const auto is_one = [&](std::int64_t partition_bytes) {
     config.partition_bytes = partition_bytes;
-    return extrapolation(calibration, config).has_value();
+    return why_extrapolated(calibration, config).has_value();
   };
   EXPECT_FALSE(is_one(1 << 30));  // nothing was measured
   calibration.least_part_bytes = 512 << 10;

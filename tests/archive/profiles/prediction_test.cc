@@ -35,7 +35,7 @@ TEST(ErrorBar, IsTheLargerOfErrorAndNoise) {
 TEST(Prediction, IsAgainstItsBaseline) {
   const Prediction prediction{{}, must(simulate(small_step(), {.config = {}}))};
   const auto iteration_ns = prediction.simulation.iteration_ns;
-  const Baseline baseline{"before", {}, 2 * iteration_ns};
+  const PredictionBaseline baseline{"before", {}, 2 * iteration_ns};
   EXPECT_NEAR(speedup(prediction, baseline), 2, 1e-9);
   const auto document = prediction_json(small_step(), prediction, baseline);
   EXPECT_EQ(document["iteration_ns"], iteration_ns);

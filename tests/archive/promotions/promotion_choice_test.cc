@@ -46,7 +46,7 @@ class PromotionChoiceTest : public ::testing::Test {
                                  .config = {{"id", id}}}));
   }
 
-  std::vector<Promoted> promoted() {
+  std::vector<PromotedVersions> promoted() {
     auto found = current_promotions(*store_);
     EXPECT_TRUE(found);
     return *found;
@@ -55,12 +55,12 @@ class PromotionChoiceTest : public ::testing::Test {
   /// Returns the id of the selected promotion, 0 if there is none.
   int chosen(const PromotionChoice& choice) {
     const auto all = promoted();
-    const auto found = choose(candidates_of(all), choice, host());
+    const auto found = choose_promotion(candidates_of(all), choice, host());
     return found ? all[*found].promotion.config.at("id").get<int>() : 0;
   }
 
   std::string refusal(const PromotionChoice& choice) {
-    const auto found = choose(candidates_of(promoted()), choice, host());
+    const auto found = choose_promotion(candidates_of(promoted()), choice, host());
     return found ? "" : found.error().message;
   }
 
@@ -156,7 +156,7 @@ TEST_F(PromotionChoiceTest, WhatDependsOnAnUnknownTopologyIsRefused) {
   all[0].why_unknown = "it is not said";
   const std::string known = all[2].key.topology, unknown = all[0].key.topology;
   const auto error = [&](const PromotionChoice& choice) {
-    const auto found = choose(all, choice, host());
+    const auto found = choose_promotion(all, choice, host());
     return found ? Error{ErrorCode::invalid_argument, "no error"} : found.error();
   };
   for (const PromotionChoice& choice :
@@ -168,9 +168,9 @@ TEST_F(PromotionChoiceTest, WhatDependsOnAnUnknownTopologyIsRefused) {
                 AllOf(HasSubstr("it is not said"), HasSubstr("--topology " + unknown.substr(0, 8)),
                       HasSubstr("gpt on 2 ranks, tcp")));
   }
-  EXPECT_EQ(must(choose(all, {.workload = "gpt", .topology = unknown}, host())), 0U);
-  EXPECT_EQ(must(choose(all, {.workload = "gpt", .topology = known}, host())), 2U);
-  EXPECT_EQ(must(choose(all, {.workload = "bert"}, host())), 1U);
+  EXPECT_EQ(must(choose_promotion(all, {.workload = "gpt", .topology = unknown}, host())), 0U);
+  EXPECT_EQ(must(choose_promotion(all, {.workload = "gpt", .topology = known}, host())), 2U);
+  EXPECT_EQ(must(choose_promotion(all, {.workload = "bert"}, host())), 1U);
   EXPECT_EQ(error({.workload = "other"}).code, ErrorCode::not_found);
 }
 

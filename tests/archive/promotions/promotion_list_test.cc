@@ -62,14 +62,14 @@ TEST(PromotionList, ATopologyOfAnOlderDaemonIsUnknownWhateverItsNameSays) {
   const auto read = listed(item);
   ASSERT_EQ(read.current.size(), 1U);
   EXPECT_FALSE(read.current[0].topology);
-  const auto chosen = choose(read.current, {.workload = "gpt2"}, sample_topology());
+  const auto chosen = choose_promotion(read.current, {.workload = "gpt2"}, sample_topology());
   ASSERT_FALSE(chosen);
   EXPECT_EQ(chosen.error().code, ErrorCode::unavailable);
   EXPECT_THAT(chosen.error().message,
               AllOf(HasSubstr("daemon is older"), HasSubstr("update the daemon"),
                     HasSubstr("--topology " + key_row().key.topology.substr(0, 8))));
-  EXPECT_TRUE(choose(read.current, {.workload = "gpt2", .topology = key_row().key.topology},
-                     sample_topology()));
+  EXPECT_TRUE(choose_promotion(
+      read.current, {.workload = "gpt2", .topology = key_row().key.topology}, sample_topology()));
 }
 
 TEST(PromotionList, GarbageIsLeftOutOrUnknown) {
@@ -81,7 +81,7 @@ TEST(PromotionList, GarbageIsLeftOutOrUnknown) {
     const auto read = listed(item);
     ASSERT_EQ(read.current.size(), 1U);
     EXPECT_FALSE(read.current[0].topology) << garbage.dump();
-    const auto chosen = choose(read.current, {.workload = "gpt2"}, sample_topology());
+    const auto chosen = choose_promotion(read.current, {.workload = "gpt2"}, sample_topology());
     ASSERT_FALSE(chosen);
     EXPECT_THAT(chosen.error().message, HasSubstr("cannot read"));
   }
@@ -103,7 +103,7 @@ TEST(PromotionList, MutatedListsGiveAnErrorOnOneLineOrAnEntryOfTheList) {
     const auto document = parse_object(mutate(list.dump(), random), "the answer");
     if (!document) continue;
     const auto read = listed_promotions(*document);
-    const auto chosen = choose(read.current, {.workload = "gpt2"}, sample_topology());
+    const auto chosen = choose_promotion(read.current, {.workload = "gpt2"}, sample_topology());
     if (chosen) {
       EXPECT_LT(*chosen, read.current.size());
     } else {

@@ -73,10 +73,10 @@ void expect_metric(const std::function<Thing(Random&)>& random_thing) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const Thing a = random_thing(random), b = random_thing(random), c = random_thing(random);
-    ASSERT_EQ(distance(a, a), 0);
-    ASSERT_GE(distance(a, b), 0);
-    ASSERT_EQ(distance(a, b), distance(b, a));
-    ASSERT_LE(distance(a, c), distance(a, b) + distance(b, c) + kRounding);
+    ASSERT_EQ(job_distance(a, a), 0);
+    ASSERT_GE(job_distance(a, b), 0);
+    ASSERT_EQ(job_distance(a, b), job_distance(b, a));
+    ASSERT_LE(job_distance(a, c), job_distance(a, b) + job_distance(b, c) + kRounding);
   }
 }
 
@@ -100,8 +100,8 @@ TEST(Similarity, GrowsWithEveryCount) {
     double last = 0;
     for (int times = 0; times < 8; ++times) {
       doublings[i](changed);
-      ASSERT_GT(distance(some_topology(), changed), last + 0.2);
-      last = distance(some_topology(), changed);
+      ASSERT_GT(job_distance(some_topology(), changed), last + 0.2);
+      last = job_distance(some_topology(), changed);
     }
   }
 }
@@ -110,7 +110,7 @@ TEST(Similarity, GrowsWithTheLinksRateAndLatencyUntilItIsAnother) {
   const auto from = [](const char* link) {
     Topology changed = some_topology();
     changed.link = link;
-    return distance(some_topology(), changed);
+    return job_distance(some_topology(), changed);
   };
   EXPECT_DOUBLE_EQ(from("emulated 1gbit,50us"), 1);
   EXPECT_DOUBLE_EQ(from("emulated 250mbit,50us"), 1);
@@ -126,7 +126,7 @@ TEST(Similarity, GrowsWithBytesTensorsAndProportions) {
   const auto from = [&](std::vector<std::int64_t> sizes) {
     Workload changed{"w", {}};
     for (const auto size : sizes) changed.tensors.push_back({"t", size});
-    return distance(even, changed);
+    return job_distance(even, changed);
   };
   EXPECT_DOUBLE_EQ(from({64, 64, 64, 64}), 0);
   EXPECT_DOUBLE_EQ(from({128, 128, 128, 128}), 1);
@@ -137,14 +137,14 @@ TEST(Similarity, GrowsWithBytesTensorsAndProportions) {
   // Names alone carry the weight of a name if the tensors are known.
   Workload renamed = even;
   renamed.name = "v";
-  EXPECT_DOUBLE_EQ(distance(even, renamed), 1);
+  EXPECT_DOUBLE_EQ(job_distance(even, renamed), 1);
 }
 
 TEST(Similarity, UnknownWorkloadsAreNearOnlyByName) {
-  EXPECT_EQ(distance(Workload{"sh", {}}, Workload{"sh", {}}), 0);
-  EXPECT_GT(distance(Workload{"sh", {}}, Workload{"job", {}}), kFarthestDonor);
-  EXPECT_GT(distance(Workload{"sh", {}}, some_workload()), kFarthestDonor);
-  EXPECT_GT(distance(Workload{"gpt2", {}}, some_workload()), kFarthestDonor);
+  EXPECT_EQ(job_distance(Workload{"sh", {}}, Workload{"sh", {}}), 0);
+  EXPECT_GT(job_distance(Workload{"sh", {}}, Workload{"job", {}}), kFarthestDonor);
+  EXPECT_GT(job_distance(Workload{"sh", {}}, some_workload()), kFarthestDonor);
+  EXPECT_GT(job_distance(Workload{"gpt2", {}}, some_workload()), kFarthestDonor);
 }
 
 TEST(Similarity, TheDistanceIsThatOfItsDifferences) {
@@ -154,26 +154,26 @@ TEST(Similarity, TheDistanceIsThatOfItsDifferences) {
     const TunedJob a{random_topology(random), random_workload(random)};
     const TunedJob b{random_topology(random), random_workload(random)};
     double sum = 0;
-    for (const auto& difference : differences(a, b)) {
+    for (const auto& difference : job_differences(a, b)) {
       ASSERT_GT(difference.doublings, 0);
       ASSERT_FALSE(difference.what.empty());
       sum += difference.doublings;
     }
-    ASSERT_NEAR(sum, distance(a.topology, b.topology) + distance(a.workload, b.workload),
+    ASSERT_NEAR(sum, job_distance(a.topology, b.topology) + job_distance(a.workload, b.workload),
                 kRounding);
-    ASSERT_NEAR(sum, distance(a, b), kRounding);
+    ASSERT_NEAR(sum, job_distance(a, b), kRounding);
   }
 }
 
 TEST(Similarity, IsReadTheLargestDifferenceFirst) {
   const TunedJob own{some_topology(), some_workload()};
-  EXPECT_EQ(readable(differences(own, own)), "the same topology and workload");
+  EXPECT_EQ(readable(job_differences(own, own)), "the same topology and workload");
   TunedJob other = own;
   other.topology.library_versions["gloo"] = "2";
   other.topology.world_size = 8;
-  EXPECT_EQ(readable(differences(other, own)), "8 ranks instead of 2, gloo 2 instead of 1");
+  EXPECT_EQ(readable(job_differences(other, own)), "8 ranks instead of 2, gloo 2 instead of 1");
   other.topology.link = "tcp";
-  EXPECT_THAT(readable(differences(other, own)),
+  EXPECT_THAT(readable(job_differences(other, own)),
               ::testing::StartsWith("link tcp instead of emulated 500mbit,50us, "));
 }
 
@@ -193,11 +193,11 @@ TEST(Similarity, IsFiniteForOddDescriptions) {
   odd.sockets = -3;
   odd.link = "emulated ";
   odd.world_size = 0;
-  EXPECT_LT(distance(odd, some_topology()), 100);
-  EXPECT_EQ(distance(odd, odd), 0);
+  EXPECT_LT(job_distance(odd, some_topology()), 100);
+  EXPECT_EQ(job_distance(odd, odd), 0);
   const Workload empty{"w", {{"a", 0}, {"b", 0}}};
-  EXPECT_EQ(distance(empty, empty), 0);
-  EXPECT_GT(distance(empty, some_workload()), kFarthestDonor);
+  EXPECT_EQ(job_distance(empty, empty), 0);
+  EXPECT_GT(job_distance(empty, some_workload()), kFarthestDonor);
 }
 
 }  // namespace

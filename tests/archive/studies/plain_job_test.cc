@@ -90,7 +90,7 @@ TEST_F(PlainJobTest, WhatIsNotTheSameIsNeverTakenForIt) {
       SCOPED_TRACE(one.program + " " + one.name + ", " + other.program + " " + other.name);
       ASSERT_EQ(fingerprint(one) == fingerprint(other), is_same);
       ASSERT_EQ(is_same_job(one, other), is_same);
-      ASSERT_EQ(distance(one, other) <= kFarthestDonor, is_same);
+      ASSERT_EQ(job_distance(one, other) <= kFarthestDonor, is_same);
     }
   }
 }

@@ -12,7 +12,7 @@ constexpr std::int64_t kForeverNs = 1'000'000'000'000;
 TEST(Bell, ARingBeforeTheWaitIsNotLost) {
   const CancelToken cancel;
   Bell bell;
-  const Wait wait = bell.wait_unless_cancelled(cancel);
+  const InterruptibleWait wait = bell.wait_unless_cancelled(cancel);
   bell.ring();
   bell.ring();
   wait(kForeverNs);
@@ -24,13 +24,13 @@ TEST(Bell, ARingEndsTheWaitOfAnotherThread) {
   const CancelToken cancel;
   Bell here, there;
   std::thread thread([&] {
-    const Wait wait = there.wait_unless_cancelled(cancel);
+    const InterruptibleWait wait = there.wait_unless_cancelled(cancel);
     for (int i = 0; i < 100; ++i) {
       wait(kForeverNs);
       here.ring();
     }
   });
-  const Wait wait = here.wait_unless_cancelled(cancel);
+  const InterruptibleWait wait = here.wait_unless_cancelled(cancel);
   for (int i = 0; i < 100; ++i) {
     there.ring();
     wait(kForeverNs);
@@ -41,7 +41,7 @@ TEST(Bell, ARingEndsTheWaitOfAnotherThread) {
 TEST(Bell, CancellingEndsEveryWait) {
   CancelToken cancel;
   Bell bell;
-  const Wait wait = bell.wait_unless_cancelled(cancel);
+  const InterruptibleWait wait = bell.wait_unless_cancelled(cancel);
   cancel.cancel();
   wait(kForeverNs);
   wait(kForeverNs);

@@ -77,7 +77,7 @@ TEST(TrialMessages, OfTooManyMeasurementsEqualSharesAreKeptAndTheMessageSaysSo) 
   }
   end.outcome.samples = samples;
   end.outcome.metrics = {{"iteration_ns", times}, {"wall_ns", {9}}};
-  const Trial kept = fitted(end);
+  const Trial kept = thinned_trial(end);
   EXPECT_LE(message_text(ended_trial_json(kept)).size(), kMostEndedTrialBytes);
   const auto& objective = kept.outcome.samples;
   EXPECT_EQ(objective.size(), 25'000u) << "as many as fit";
@@ -86,8 +86,8 @@ TEST(TrialMessages, OfTooManyMeasurementsEqualSharesAreKeptAndTheMessageSaysSo) 
   EXPECT_EQ(kept.outcome.metrics.at("wall_ns"), (std::vector<double>{9}));
   EXPECT_EQ(kept.outcome.value, end.outcome.value);
   EXPECT_THAT(kept.outcome.message, HasSubstr(end.outcome.message + "; kept 1 of every 4 "));
-  EXPECT_EQ(fitted(kept), kept) << "what fits stays as it is";
-  EXPECT_EQ(fitted(end, 10).outcome.samples.size(), 1u) << "it ends";
+  EXPECT_EQ(thinned_trial(kept), kept) << "what fits stays as it is";
+  EXPECT_EQ(thinned_trial(end, 10).outcome.samples.size(), 1u) << "it ends";
 }
 
 TEST(TrialMessages, AClaimAndItsAnswerArriveWhole) {

@@ -50,7 +50,7 @@ class WorkerCrewTest : public ::testing::Test {
     claim(worker);
   }
 
-  WorkerCrew crew(Wait wait, WorkerCrew::OnLook on_look = {}) {
+  WorkerCrew crew(InterruptibleWait wait, WorkerCrew::OnLook on_look = {}) {
     return {*study_.store, study_.open.study, clock_, cancel_, std::move(wait), std::move(on_look)};
   }
 

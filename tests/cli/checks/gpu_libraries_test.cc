@@ -23,9 +23,9 @@ std::optional<ProbedLibrary> none_of(std::span<const std::string>) {
   return std::nullopt;
 }
 
-std::vector<CheckState> states(const std::vector<Check>& checks) {
+std::vector<CheckState> states(const std::vector<DoctorCheck>& checks) {
   std::vector<CheckState> all;
-  for (const Check& check : checks) all.push_back(check.state);
+  for (const DoctorCheck& check : checks) all.push_back(check.state);
   return all;
 }
 
@@ -45,7 +45,7 @@ TEST(GpuLibraries, AreAskedForByTheNamesOfTheToolkit) {
 TEST(GpuLibraries, SayWhereTheyWereLookedFor) {
   const auto checks = check_gpu_libraries({.toolkit = 13, .accelerators = {}}, none_of);
   ASSERT_THAT(checks, SizeIs(5));
-  for (const Check& check : checks) {
+  for (const DoctorCheck& check : checks) {
     EXPECT_EQ(check.state, CheckState::missing) << check.what;
     EXPECT_NE(check.remedy, "") << check.what;
   }

@@ -27,15 +27,15 @@ class InstallationChecks : public ::testing::Test {
   }
 
   /// Returns the check of `what` where libraries are what `library` says.
-  Check check(const std::string& what, const std::optional<ProbedLibrary>& library,
-              const std::string& variable = "") const {
+  DoctorCheck check(const std::string& what, const std::optional<ProbedLibrary>& library,
+                    const std::string& variable = "") const {
     const auto probe = [&](std::span<const std::string> candidates) {
       asked_.assign(candidates.begin(), candidates.end());
       return library;
     };
     const Installation installation{
         .program = folder_.file("bin/hocket"), .version = "1.2.3", .client_library = variable};
-    for (const Check& one : check_installation(installation, probe)) {
+    for (const DoctorCheck& one : check_installation(installation, probe)) {
       if (one.what == what) return one;
     }
     ADD_FAILURE() << "no check of " << what;
@@ -47,13 +47,14 @@ class InstallationChecks : public ::testing::Test {
 };
 
 TEST_F(InstallationChecks, NameTheProgram) {
-  EXPECT_EQ(check("program", std::nullopt),
-            (Check{.what = "program", .found = "hocket 1.2.3, " + folder_.file("bin/hocket")}));
+  EXPECT_EQ(
+      check("program", std::nullopt),
+      (DoctorCheck{.what = "program", .found = "hocket 1.2.3, " + folder_.file("bin/hocket")}));
 }
 
 TEST_F(InstallationChecks, FindWhatLiesBesideTheProgram) {
   for (const char* what : {"Python package", "manual pages", "completion"}) {
-    const Check missing = check(what, std::nullopt);
+    const DoctorCheck missing = check(what, std::nullopt);
     EXPECT_EQ(missing.state, CheckState::missing) << what;
     EXPECT_THAT(missing.found, HasSubstr(folder_.file("share"))) << what;
     EXPECT_NE(missing.remedy, "") << what;
@@ -62,7 +63,7 @@ TEST_F(InstallationChecks, FindWhatLiesBesideTheProgram) {
   make("share/man/man1/hocket.1.gz");
   make("share/bash-completion/completions/hocket");
   for (const char* what : {"Python package", "manual pages", "completion"}) {
-    const Check found = check(what, std::nullopt);
+    const DoctorCheck found = check(what, std::nullopt);
     EXPECT_EQ(found.state, CheckState::ok) << what;
     EXPECT_EQ(found.remedy, "") << what;
   }
@@ -71,19 +72,19 @@ TEST_F(InstallationChecks, FindWhatLiesBesideTheProgram) {
 TEST_F(InstallationChecks, FindTheClientLibraryOfThisInstallationFirst) {
   make("lib/libhocket_client.so.1");
   const ProbedLibrary library{folder_.file("lib/libhocket_client.so.1"), HOCKET_CLIENT_ABI};
-  const Check found = check("client library", library);
-  EXPECT_EQ(found, (Check{.what = "client library", .found = library.file}));
+  const DoctorCheck found = check("client library", library);
+  EXPECT_EQ(found, (DoctorCheck{.what = "client library", .found = library.file}));
   EXPECT_THAT(asked_, ::testing::ElementsAre(library.file, "libhocket_client.so.1"));
 }
 
 TEST_F(InstallationChecks, SayThatTheClientLibraryIsMissing) {
-  const Check missing = check("client library", std::nullopt);
+  const DoctorCheck missing = check("client library", std::nullopt);
   EXPECT_EQ(missing.state, CheckState::missing);
   EXPECT_THAT(missing.remedy, HasSubstr("libhocket-client1"));
 }
 
 TEST_F(InstallationChecks, SayThatTheVariableNamesNoLibrary) {
-  const Check wrong = check("client library", std::nullopt, "/nowhere/library.so");
+  const DoctorCheck wrong = check("client library", std::nullopt, "/nowhere/library.so");
   EXPECT_EQ(wrong.state, CheckState::wrong);
   EXPECT_THAT(wrong.found, HasSubstr("/nowhere/library.so"));
   EXPECT_THAT(wrong.remedy, HasSubstr("HOCKET_CLIENT_LIBRARY"));
@@ -93,7 +94,7 @@ TEST_F(InstallationChecks, SayThatTheVariableNamesNoLibrary) {
 TEST_F(InstallationChecks, SayThatALibraryHasAnotherInterface) {
   for (const std::optional<int> interface :
        {std::optional(HOCKET_CLIENT_ABI + 1), std::optional<int>()}) {
-    const Check wrong = check("client library", ProbedLibrary{"other.so", interface});
+    const DoctorCheck wrong = check("client library", ProbedLibrary{"other.so", interface});
     EXPECT_EQ(wrong.state, CheckState::wrong);
     EXPECT_THAT(wrong.found, AllOf(HasSubstr("other.so"), HasSubstr("another interface")));
   }

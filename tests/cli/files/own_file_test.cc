@@ -24,7 +24,7 @@ mode_t private_mode(OwnKind kind) {
 }
 
 OwnFile judge(OwnKind kind, mode_t mode, uid_t owner = kUser, bool is_shared = false) {
-  return judged(kind, "/a b", {.mode = mode, .owner = owner, .bytes = 7}, kUser, is_shared);
+  return judged_file(kind, "/a b", {.mode = mode, .owner = owner, .bytes = 7}, kUser, is_shared);
 }
 
 TEST(OwnFile, KindsAndStatesHaveNamesOfTheirOwn) {
@@ -45,7 +45,7 @@ TEST(OwnFile, IsWellIfOnlyItsUserCanUseIt) {
 
 TEST(OwnFile, MayBeMissing) {
   for (const OwnKind kind : own_kinds()) {
-    const auto file = judged(kind, "/a", {}, kUser, false);
+    const auto file = judged_file(kind, "/a", {}, kUser, false);
     EXPECT_EQ(file.state, OwnState::missing);
     EXPECT_FALSE(is_wrong(file.state));
   }

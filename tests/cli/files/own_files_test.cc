@@ -91,7 +91,7 @@ class OwnFilesTest : public ::testing::Test {
                           .state_folder = job_.folder.file("state"),
                           .cache_folder = job_.folder.file("cache"),
                           .temporary_folder = job_.folder.file("temporary")};
-  const Viewer viewer_{::geteuid(), system_unix_ns()};
+  const FilesUser viewer_{::geteuid(), system_unix_ns()};
   std::optional<ScratchFolder> scratch_;
 };
 

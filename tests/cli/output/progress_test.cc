@@ -31,10 +31,10 @@ Trial failed_trial(const std::string& message) {
   return trial;
 }
 
-TEST(Progress, WritesALineForEachTrialThatEnded) {
+TEST(StudyProgress, WritesALineForEachTrialThatEnded) {
   std::ostringstream err;
   {
-    Progress progress(err, 0, progress_definition("X=int:1..9"));
+    StudyProgress progress(err, 0, progress_definition("X=int:1..9"));
     progress.started(TrialPhase::search, {});
     progress.finished(trial(TrialPhase::search, 5, 2e6), "");
     progress.finished(failed_trial("it broke\nbadly"), "");
@@ -48,21 +48,21 @@ TEST(Progress, WritesALineForEachTrialThatEnded) {
             "confirmation 1/6  X=5  3 ms ± 0 ns  best 1 ms\n");
 }
 
-TEST(Progress, TheBestOfWhatIsMaximisedIsTheHighest) {
+TEST(StudyProgress, TheBestOfWhatIsMaximisedIsTheHighest) {
   std::ostringstream err;
   auto definition = progress_definition("X=int:1..9");
   definition.objective = *parse_objective("max:speed[tokens/s]=regex:t=(.)");
-  Progress progress(err, 0, definition);
+  StudyProgress progress(err, 0, definition);
   for (const double value : {5.0, 9.0, 7.0})
     progress.finished(trial(TrialPhase::search, 5, value), "");
   EXPECT_THAT(err.str(), HasSubstr("7 ± 0 tokens/s  best 9 tokens/s\n"));
 }
 
-TEST(Progress, ShowsEveryObjective) {
+TEST(StudyProgress, ShowsEveryObjective) {
   std::ostringstream err;
   auto several = progress_definition("X=int:1..9");
   several.other_objectives = {*parse_objective("memory"), *parse_objective("regex:l=(.)")};
-  Progress progress(err, 0, several);
+  StudyProgress progress(err, 0, several);
   auto measured = trial(TrialPhase::search, 5, 2e6);
   measured.outcome.others = {4096, 0.5};
   progress.finished(measured, "emulated link: 1gbit");
@@ -70,17 +70,17 @@ TEST(Progress, ShowsEveryObjective) {
             "trial 1/5  X=5  2 ms ± 0 ns, 4 KiB, 0.5 (emulated link: 1gbit)  best 2 ms\n");
 }
 
-TEST(Progress, CountsNoMoreTrialsThanTheSpaceHasPoints) {
+TEST(StudyProgress, CountsNoMoreTrialsThanTheSpaceHasPoints) {
   std::ostringstream err;
-  Progress progress(err, 0, progress_definition("X=int:1..3"));
+  StudyProgress progress(err, 0, progress_definition("X=int:1..3"));
   progress.finished(trial(TrialPhase::search, 2, 1), "");
   EXPECT_THAT(err.str(), HasSubstr("trial 1/3 "));
 }
 
-TEST(Progress, ANoteTakesThePlaceOfTheLineOnATerminal) {
+TEST(StudyProgress, ANoteTakesThePlaceOfTheLineOnATerminal) {
   std::ostringstream err;
   {
-    Progress progress(err, 80, progress_definition("X=int:1..9"));
+    StudyProgress progress(err, 80, progress_definition("X=int:1..9"));
     progress.started(TrialPhase::search, {});
     progress.note("task 5_0 runs on node n1");
   }
@@ -88,9 +88,9 @@ TEST(Progress, ANoteTakesThePlaceOfTheLineOnATerminal) {
   EXPECT_TRUE(err.str().ends_with("n1\n")) << "no line is left to end";
 }
 
-TEST(Progress, GoesOnAfterWhatItRecalls) {
+TEST(StudyProgress, GoesOnAfterWhatItRecalls) {
   std::ostringstream err;
-  Progress progress(err, 0, progress_definition("X=int:1..9"));
+  StudyProgress progress(err, 0, progress_definition("X=int:1..9"));
   progress.recall(failed_trial("the default"));
   progress.recall(trial(TrialPhase::search, 3, 1e6));
   progress.finished(trial(TrialPhase::search, 4, 2e6), "");
@@ -101,10 +101,10 @@ TEST(Progress, GoesOnAfterWhatItRecalls) {
             "confirmation 1/2  X=3  1 ms ± 0 ns  best 1 ms\n");
 }
 
-TEST(Progress, RewritesOneLineOnATerminalAndNeverWraps) {
+TEST(StudyProgress, RewritesOneLineOnATerminalAndNeverWraps) {
   std::ostringstream err;
   {
-    Progress progress(err, 30, progress_definition("X=int:1..9"));
+    StudyProgress progress(err, 30, progress_definition("X=int:1..9"));
     progress.started(TrialPhase::search, {{"X", std::int64_t{5}}});
     progress.finished(trial(TrialPhase::search, 5, 2e6), "");
     progress.started(TrialPhase::search, {{"X", std::int64_t{123456789}}});

@@ -7,8 +7,8 @@
 namespace hocket {
 namespace {
 
-TEST(Table, AlignsColumnsByCharactersNotBytes) {
-  Table table({"a", "value", "last"});
+TEST(TextTable, AlignsColumnsByCharactersNotBytes) {
+  TextTable table({"a", "value", "last"});
   table.add({"long name", "1 ± 2", "x"});
   table.add({"b", "1 + 2", ""});
   std::ostringstream out;
@@ -19,9 +19,9 @@ TEST(Table, AlignsColumnsByCharactersNotBytes) {
             "b          1 + 2\n");
 }
 
-TEST(Table, HeadingsAloneAreATable) {
+TEST(TextTable, HeadingsAloneAreATable) {
   std::ostringstream out;
-  Table({"x", "y"}).print(out);
+  TextTable({"x", "y"}).print(out);
   EXPECT_EQ(out.str(), "x  y\n");
 }
 

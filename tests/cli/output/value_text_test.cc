@@ -52,8 +52,8 @@ TEST(Text, ReadsAges) {
 }
 
 TEST(Text, WritesMeasurementsAndShares) {
-  EXPECT_EQ(measured_text(2e6, 1e3, Unit::nanoseconds), "2 ms ± 1 us");
-  EXPECT_EQ(measured_text(std::nullopt, 0, Unit::none), "-");
+  EXPECT_EQ(measured_text(2e6, 1e3, ObjectiveUnit::nanoseconds), "2 ms ± 1 us");
+  EXPECT_EQ(measured_text(std::nullopt, 0, ObjectiveUnit::none), "-");
   EXPECT_EQ(percent_text(0.1984), "19.8 %");
   EXPECT_EQ(percent_text(-0.02), "-2.0 %");
 }

@@ -34,9 +34,9 @@ const DescribedOption& option_of(const DescribedVerb& verb, const std::string& n
 
 class DescribedProgram : public ::testing::Test {
  protected:
-  Action action_;
+  VerbAction action_;
   const std::unique_ptr<CLI::App> app_ = make_program(action_);
-  const DescribedVerb program_ = describe(*app_, takes_command);
+  const DescribedVerb program_ = describe_verb(*app_, takes_command);
 };
 
 TEST_F(DescribedProgram, SaysWhatValuesCanBe) {

@@ -49,9 +49,9 @@ void check_page(const std::string& page, const CLI::App& app) {
 
 class ManualPages : public ::testing::Test {
  protected:
-  Action action_;
+  VerbAction action_;
   const std::unique_ptr<CLI::App> app_ = make_program(action_);
-  const DescribedVerb program_ = describe(*app_, takes_command);
+  const DescribedVerb program_ = describe_verb(*app_, takes_command);
   const ManualEdition edition_{.version = "1.2.3", .date = "2026-01-02"};
   const TemporaryFolder folder_;
 };

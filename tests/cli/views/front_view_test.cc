@@ -23,7 +23,7 @@ FrontPoint point(std::int64_t number, std::int64_t x, double ns, double bytes) {
 
 StudyView some_view() {
   StudyView view{.name = "s",
-                 .unit = Unit::nanoseconds,
+                 .unit = ObjectiveUnit::nanoseconds,
                  .objective = "wall",
                  .label = "wall",
                  .topology = {},

@@ -73,7 +73,8 @@ TEST(ResultView, ShowsTrialsWithAColumnForEachParameter) {
   trials[1].params = {{"A", 7}};
   trials[1].message = "a\nb";
   std::ostringstream out;
-  print_trials(out, trials, {.name = "s", .unit = Unit::none, .topology = {}, .workload = "w"});
+  print_trials(out, trials,
+               {.name = "s", .unit = ObjectiveUnit::none, .topology = {}, .workload = "w"});
   EXPECT_EQ(out.str(),
             "trial  phase   state     A  B  value  message\n"
             "1      search  complete     x  5 ± 1\n"
@@ -93,7 +94,8 @@ TEST(ResultView, ShowsWhichWorkerRanATrialAndWhichTrialsWaitForOne) {
   trials[1].is_offered = true;
   for (TrialRow& trial : trials) trial.params = {{"A", 7}};
   std::ostringstream out;
-  print_trials(out, trials, {.name = "s", .unit = Unit::none, .topology = {}, .workload = "w"});
+  print_trials(out, trials,
+               {.name = "s", .unit = ObjectiveUnit::none, .topology = {}, .workload = "w"});
   EXPECT_EQ(out.str(),
             "trial  phase   state    A  value  worker  message\n"
             "1      search  running  7  -      a:7:0\n"

@@ -27,11 +27,11 @@ struct SimulatedJob {
   double memory = 0;      ///< share of the noise carried over to the next iteration
   /// Factor on the time, by the number of the iteration.
   std::function<double(int)> drift = [](int) { return 1.0; };
-  WindowOptions options = {};
+  AbWindowOptions options = {};
   int under_way = 0;  ///< iterations until a switch takes effect
 
   struct Result {
-    WindowVerdict verdict;
+    AbWindowVerdict verdict;
     int candidate_iterations = 0, iterations = 0;
     double cost = 0;  ///< excess time over the current configuration, in iterations
   };
@@ -42,27 +42,27 @@ struct SimulatedJob {
     std::uniform_real_distribution<double> uniform;
     int count = 0;
     double state = 0;
-    const auto iteration = [&](Side side) {
-      double ns = kCurrentNs * (side == Side::candidate ? candidate : 1) * drift(count++);
+    const auto iteration = [&](AbSide side) {
+      double ns = kCurrentNs * (side == AbSide::candidate ? candidate : 1) * drift(count++);
       state = memory * state + std::sqrt(1 - memory * memory) * normal(random);
       ns *= std::exp(noise * state);
       if (uniform(random) < stragglers) ns *= 1 + 2 * uniform(random);
       return static_cast<std::int64_t>(ns);
     };
     std::vector<std::int64_t> before;
-    for (int i = 0; i < 20; ++i) before.push_back(iteration(Side::current));
-    Window window(options, before);
+    for (int i = 0; i < 20; ++i) before.push_back(iteration(AbSide::current));
+    AbWindow window(options, before);
     Result result;
-    std::deque<Side> ahead(static_cast<std::size_t>(under_way), Side::current);
+    std::deque<AbSide> ahead(static_cast<std::size_t>(under_way), AbSide::current);
     while (!window.verdict() && result.iterations < 10'000) {
       ahead.push_back(window.next());
-      const Side side = ahead.front();
+      const AbSide side = ahead.front();
       ahead.pop_front();
       const auto ns = iteration(side);
       window.add(side, ns, under_way);
       ++result.iterations;
-      result.candidate_iterations += side == Side::candidate;
-      if (side == Side::candidate) result.cost += static_cast<double>(ns) / kCurrentNs - 1;
+      result.candidate_iterations += side == AbSide::candidate;
+      if (side == AbSide::candidate) result.cost += static_cast<double>(ns) / kCurrentNs - 1;
     }
     if (window.verdict()) result.verdict = *window.verdict();
     return result;
@@ -80,7 +80,7 @@ bool kept(const SimulatedJob::Result& result) {
   return result.verdict.keep;
 }
 
-TEST(Window, SeldomKeepsAnEqualCandidateAndSpendsLittleOnIt) {
+TEST(AbWindow, SeldomKeepsAnEqualCandidateAndSpendsLittleOnIt) {
   for (const double noise : {0.005, 0.02, 0.1}) {
     for (const double stragglers : {0.0, 0.05}) {
       for (const int under_way : {0, 4}) {
@@ -94,7 +94,7 @@ TEST(Window, SeldomKeepsAnEqualCandidateAndSpendsLittleOnIt) {
   }
 }
 
-TEST(Window, DropsACandidateOfTwiceTheTimeAtOnce) {
+TEST(AbWindow, DropsACandidateOfTwiceTheTimeAtOnce) {
   for (const double noise : {0.02, 0.1}) {
     const SimulatedJob job{.candidate = 2, .noise = noise};
     EXPECT_GE(job.share([](const auto& r) {
@@ -105,7 +105,7 @@ TEST(Window, DropsACandidateOfTwiceTheTimeAtOnce) {
   }
 }
 
-TEST(Window, KeepsACandidateThatIsATenthFaster) {
+TEST(AbWindow, KeepsACandidateThatIsATenthFaster) {
   for (const int under_way : {0, 4}) {
     const SimulatedJob job{.candidate = 0.9, .under_way = under_way};
     EXPECT_GE(job.share(kept), 0.95) << under_way;
@@ -113,24 +113,24 @@ TEST(Window, KeepsACandidateThatIsATenthFaster) {
   }
 }
 
-TEST(Window, KeepsASmallGainThatIsAboveTheNoise) {
+TEST(AbWindow, KeepsASmallGainThatIsAboveTheNoise) {
   const SimulatedJob job{.candidate = 0.95, .noise = 0.03, .stragglers = 0.02};
   EXPECT_GE(job.share(kept), 0.75);
 }
 
-TEST(Window, NoiseThatLastsIsSeldomTakenForAGain) {
+TEST(AbWindow, NoiseThatLastsIsSeldomTakenForAGain) {
   for (const double memory : {0.5, 0.8, 0.95}) {
     EXPECT_LE((SimulatedJob{.noise = 0.05, .memory = memory}).share(kept), 0.1) << memory;
   }
 }
 
-TEST(Window, DropsWhatIsALittleSlowerInTheEnd) {
+TEST(AbWindow, DropsWhatIsALittleSlowerInTheEnd) {
   const SimulatedJob job{.candidate = 1.1};
   EXPECT_LE(job.share(kept), 0.001);
   EXPECT_GE(job.share([](const auto& r) { return r.verdict.slower; }), 0.95);
 }
 
-TEST(Window, ADriftOfBothIsSeldomTakenForAGain) {
+TEST(AbWindow, ADriftOfBothIsSeldomTakenForAGain) {
   const auto jump = [](int i) { return i < 33 ? 1.0 : 1.3; };
   const auto fall = [](int i) { return i < 33 ? 1.3 : 1.0; };
   const auto slope = [](int i) { return 1 - 0.002 * i; };
@@ -141,14 +141,14 @@ TEST(Window, ADriftOfBothIsSeldomTakenForAGain) {
   }
 }
 
-TEST(Window, APushIsKeptUnlessItIsSlower) {
-  const WindowOptions push{.guard_level = 0.05, .keep_undecided = true};
+TEST(AbWindow, APushIsKeptUnlessItIsSlower) {
+  const AbWindowOptions push{.guard_level = 0.05, .keep_undecided = true};
   EXPECT_GE((SimulatedJob{.options = push}).share(kept), 0.9);
   EXPECT_GE((SimulatedJob{.candidate = 0.95, .options = push}).share(kept), 0.98);
   EXPECT_LE((SimulatedJob{.candidate = 1.15, .options = push}).share(kept), 0.02);
 }
 
-TEST(Window, WhatIsWithinTheNoiseIsNotAboveIt) {
+TEST(AbWindow, WhatIsWithinTheNoiseIsNotAboveIt) {
   for (const double candidate : {0.9, 0.97, 1.0, 1.03, 1.15}) {
     const SimulatedJob job{.candidate = candidate, .noise = 0.2};
     for (std::uint64_t seed = 0; seed < kRuns; ++seed) {
@@ -161,34 +161,34 @@ TEST(Window, WhatIsWithinTheNoiseIsNotAboveIt) {
   }
 }
 
-TEST(Window, ASingleEndlessIterationEndsIt) {
+TEST(AbWindow, ASingleEndlessIterationEndsIt) {
   const std::vector<std::int64_t> before(8, 100);
-  Window window({.longest_ns = 1000}, before);
-  window.add(Side::current, 2000);
+  AbWindow window({.longest_ns = 1000}, before);
+  window.add(AbSide::current, 2000);
   EXPECT_FALSE(window.verdict());
-  window.add(Side::candidate, 1001);
+  window.add(AbSide::candidate, 1001);
   ASSERT_TRUE(window.verdict());
   EXPECT_FALSE(window.verdict()->keep);
-  EXPECT_EQ(window.next(), Side::current);
+  EXPECT_EQ(window.next(), AbSide::current);
   EXPECT_EQ(window.candidate_ns(), std::vector<std::int64_t>{1001});
 }
 
-TEST(Window, WaitsForTheSwitchWhateverRunsUntilThen) {
+TEST(AbWindow, WaitsForTheSwitchWhateverRunsUntilThen) {
   const std::vector<std::int64_t> before(8, 100);
-  Window window({}, before);
-  for (int i = 0; i < 8; ++i) window.add(Side::current, 100);
-  EXPECT_EQ(window.next(), Side::candidate);
+  AbWindow window({}, before);
+  for (int i = 0; i < 8; ++i) window.add(AbSide::current, 100);
+  EXPECT_EQ(window.next(), AbSide::candidate);
 }
 
-TEST(Window, TakesBlocksInTurnAndDropsTheFirstOfEach) {
+TEST(AbWindow, TakesBlocksInTurnAndDropsTheFirstOfEach) {
   const std::vector<std::int64_t> before(8, 100);
-  Window window({.block_iterations = 2}, before);
+  AbWindow window({.block_iterations = 2}, before);
   std::string ran;
   // Four iterations of each are too few for significance at six looks; six are enough.
   for (int i = 0; !window.verdict() && i < 100; ++i) {
-    const Side side = window.next();
-    ran += side == Side::current ? 'c' : 'k';
-    window.add(side, (side == Side::current ? 100 : 80) + i % 2);
+    const AbSide side = window.next();
+    ran += side == AbSide::current ? 'c' : 'k';
+    window.add(side, (side == AbSide::current ? 100 : 80) + i % 2);
   }
   EXPECT_EQ(ran, "kkkkkccccckkk");
   EXPECT_EQ(window.candidate_ns().size(), 6u);

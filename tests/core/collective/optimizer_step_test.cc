@@ -52,7 +52,7 @@ TEST(OptimizerStep, IsThatOfTheReference) {
     for (step.update = 1; step.update <= 5; ++step.update) {
       for (float& value : values) value = static_cast<float>(unit(random) - 0.5);
       const std::vector<float> sums = values;
-      apply(step, values, first, second);
+      apply_optimizer_step(step, values, first, second);
       for (std::size_t i = 0; i < kSize; ++i)
         EXPECT_NEAR(values[i], reference[i].step(step, sums[i]), 1e-5);
     }

@@ -22,7 +22,7 @@ class MemoryModel final : public OffloadMemory {
         host_(initial(step)),
         device_(static_cast<std::size_t>(limit_bytes / kCellBytes)),
         addresses_(step.data.size()) {
-    for (DataAddress& each : addresses_) each.home = Site::host;
+    for (DataAddress& each : addresses_) each.home = PlacementSite::host;
   }
 
   /// The copy of this number, counted from 0, throws.
@@ -32,12 +32,12 @@ class MemoryModel final : public OffloadMemory {
 
   Result<void> place(std::span<const DataAddress> data) override {
     for (const DataAddress& each : data)
-      if (addresses_[each.data.index].home == Site::device &&
+      if (addresses_[each.data.index].home == PlacementSite::device &&
           addresses_[each.data.index].address_bytes != kNotOnDevice)
         host_[each.data.index] = load(each.data.index);
     for (const DataAddress& each : data) addresses_[each.data.index] = each;
     for (const DataAddress& each : data)
-      if (each.home == Site::device && each.address_bytes != kNotOnDevice)
+      if (each.home == PlacementSite::device && each.address_bytes != kNotOnDevice)
         store(each.data.index, host_[each.data.index]);
     return {};
   }
@@ -53,9 +53,9 @@ class MemoryModel final : public OffloadMemory {
   std::span<float> on_device(DataId, std::span<float> values) override { return values; }
 
   /// Computes a task of step `round`, at the side on which it runs.
-  void perform(std::uint32_t task, int round, Site site) {
+  void perform(std::uint32_t task, int round, PlacementSite site) {
     const auto is_elsewhere = [&](std::uint32_t i) {
-      return site == Site::host || step_.data[i].bytes == 0;
+      return site == PlacementSite::host || step_.data[i].bytes == 0;
     };
     hocket::perform(
         step_, task, round, [&](std::uint32_t i) { return is_elsewhere(i) ? host_[i] : load(i); },
@@ -67,7 +67,8 @@ class MemoryModel final : public OffloadMemory {
   /// Returns the item's value between two steps.
   Value value(std::uint32_t item) const {
     const DataAddress& at = addresses_[item];
-    return at.home == Site::host || at.address_bytes == kNotOnDevice ? host_[item] : load(item);
+    return at.home == PlacementSite::host || at.address_bytes == kNotOnDevice ? host_[item]
+                                                                              : load(item);
   }
   int copies() const { return copies_; }
 

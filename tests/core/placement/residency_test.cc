@@ -58,7 +58,8 @@ TEST(Residencies, ItemsOfATaskAreThereAndStaysOfAnItemFollowEachOther) {
       for (std::size_t i = 0; i < step.tasks[task].accesses.size(); ++i) {
         const std::uint32_t used = found->used[task][i];
         const std::uint32_t data = step.tasks[task].accesses[i].data.index;
-        const bool is_there = found->site[task] == Site::device && step.data[data].bytes > 0;
+        const bool is_there =
+            found->site[task] == PlacementSite::device && step.data[data].bytes > 0;
         ASSERT_EQ(used != kNoResidency, is_there);
         if (!is_there) continue;
         EXPECT_EQ(found->all[used].data, data);

@@ -29,7 +29,7 @@ class Machine {
         host_(initial(step)),
         device_(static_cast<std::size_t>(memory_bytes / kCellBytes)) {
     for (std::uint32_t i = 0; i < step.data.size(); ++i)
-      if (placed.home[i] == Site::device && placed.address_bytes[i] != kNotOnDevice)
+      if (placed.home[i] == PlacementSite::device && placed.address_bytes[i] != kNotOnDevice)
         store(i, host_[i]);
   }
 
@@ -61,7 +61,7 @@ class Machine {
 
   /// Returns the values of the data that outlive the step; others have none.
   std::optional<Value> value(std::uint32_t item) {
-    if (placed_.home[item] == Site::host || placed_.address_bytes[item] == kNotOnDevice)
+    if (placed_.home[item] == PlacementSite::host || placed_.address_bytes[item] == kNotOnDevice)
       return host_[item];
     return load(item);
   }
@@ -88,7 +88,7 @@ class Machine {
   void run(const PlacedTask& task, int round) {
     if (task.kind == PlacedKind::fetch) return store(task.source, host_[task.source]);
     if (task.kind == PlacedKind::evict) return void(host_[task.source] = load(task.source));
-    const bool on_host = task.site == Site::host;
+    const bool on_host = task.site == PlacementSite::host;
     const auto is_elsewhere = [&](std::uint32_t i) { return on_host || step_.data[i].bytes == 0; };
     perform(
         step_, task.source, round,
@@ -180,7 +180,7 @@ TEST(StepPlacement, AllLayersOnTheDeviceNeedNoCopies) {
   const StepToPlace step = step_of({.layers = 4});
   const auto placed = place_step(step, {.device_memory_bytes = 1 << 20, .offload_k = 4}).value();
   EXPECT_EQ(placed.tasks.size(), step.tasks.size());
-  for (const PlacedTask& task : placed.tasks) EXPECT_EQ(task.site, Site::device);
+  for (const PlacedTask& task : placed.tasks) EXPECT_EQ(task.site, PlacementSite::device);
 }
 
 TEST(StepPlacement, OnTheHostALayerIsFetchedForEachPassAndItsGradientMovedOut) {
@@ -197,13 +197,13 @@ TEST(StepPlacement, OnTheHostALayerIsFetchedForEachPassAndItsGradientMovedOut) {
     EXPECT_EQ(copies(placed, PlacedKind::fetch, parameters), fetches);
     EXPECT_EQ(copies(placed, PlacedKind::evict, parameters), 0) << "the host has them";
     EXPECT_EQ(copies(placed, PlacedKind::evict, gradient), is_hosts ? 1 : 0);
-    EXPECT_EQ(placed.home[parameters], is_hosts ? Site::host : Site::device);
+    EXPECT_EQ(placed.home[parameters], is_hosts ? PlacementSite::host : PlacementSite::device);
     EXPECT_EQ(placed.address_bytes[state] == kNotOnDevice, is_hosts);
   }
   for (const PlacedTask& task : placed.tasks) {
     const bool is_update =
         task.kind == PlacedKind::task && step.tasks[task.source].updates_layer >= 2;
-    EXPECT_EQ(task.kind == PlacedKind::task && task.site == Site::host, is_update);
+    EXPECT_EQ(task.kind == PlacedKind::task && task.site == PlacementSite::host, is_update);
   }
 }
 

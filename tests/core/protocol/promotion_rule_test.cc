@@ -11,9 +11,9 @@
 namespace hocket {
 namespace {
 
-Verdict at_once(std::span<const ConfirmationRun> default_runs,
-                std::span<const ConfirmationRun> winner_runs) {
-  return compare(default_runs, winner_runs, kFewestPairs);
+PromotionVerdict at_once(std::span<const ConfirmationRun> default_runs,
+                         std::span<const ConfirmationRun> winner_runs) {
+  return promotion_verdict(default_runs, winner_runs, kFewestPairs);
 }
 
 std::vector<ConfirmationRun> runs(std::vector<double> values, double spread = 0,
@@ -44,12 +44,12 @@ TEST(Promotion, ADriftThatAPairHasInCommonDoesNotCount) {
 
 TEST(Promotion, WhereMoreIsBetterTheGainIsAShareMore) {
   const auto slow = runs({100, 110, 105}, 1, 10), fast = runs({210, 200, 205}, 1, 10);
-  const Verdict more = compare(slow, fast, 5, Direction::maximise);
+  const PromotionVerdict more = promotion_verdict(slow, fast, 5, Direction::maximise);
   EXPECT_TRUE(more.better);
   EXPECT_NEAR(more.gain, std::cbrt(210.0 / 100 * 200 / 110 * 205 / 105) - 1, 1e-12);
   EXPECT_LT(more.interval.low, more.gain);
   EXPECT_GT(more.interval.high, more.gain);
-  EXPECT_TRUE(compare(fast, slow, 5, Direction::maximise).worse);
+  EXPECT_TRUE(promotion_verdict(fast, slow, 5, Direction::maximise).worse);
   // The same decision as for the reciprocals, which are minimised.
   const auto reciprocals = [](std::vector<ConfirmationRun> each) {
     for (auto& [value, spread, samples] : each) {
@@ -58,19 +58,19 @@ TEST(Promotion, WhereMoreIsBetterTheGainIsAShareMore) {
     }
     return each;
   };
-  const Verdict less = compare(reciprocals(slow), reciprocals(fast), 5);
+  const PromotionVerdict less = promotion_verdict(reciprocals(slow), reciprocals(fast), 5);
   EXPECT_NEAR((1 + more.gain) * (1 - less.gain), 1, 1e-12);
   EXPECT_NEAR((1 + more.needed) * (1 - less.needed), 1, 1e-12);
   EXPECT_NEAR((1 + more.interval.low) * (1 - less.interval.low), 1, 1e-12);
   // Without logarithms the differences count.
-  EXPECT_TRUE(compare(runs({0, 0, 0}), runs({2, 2, 2}), 5, Direction::maximise).better);
-  EXPECT_TRUE(compare(runs({2, 2, 2}), runs({0, 0, 0}), 5, Direction::maximise).worse);
+  EXPECT_TRUE(promotion_verdict(runs({0, 0, 0}), runs({2, 2, 2}), 5, Direction::maximise).better);
+  EXPECT_TRUE(promotion_verdict(runs({2, 2, 2}), runs({0, 0, 0}), 5, Direction::maximise).worse);
 }
 
 TEST(Promotion, SeveralComparisonsShareTheError) {
   const auto slow = runs({120, 125, 130}), fast = runs({100, 102, 101});
-  const Verdict alone = compare(slow, fast, 5);
-  const Verdict half = compare(slow, fast, 5, Direction::minimise, 0.5);
+  const PromotionVerdict alone = promotion_verdict(slow, fast, 5);
+  const PromotionVerdict half = promotion_verdict(slow, fast, 5, Direction::minimise, 0.5);
   EXPECT_EQ(alone.gain, half.gain);
   EXPECT_GT(half.needed, alone.needed);
 }
@@ -81,7 +81,7 @@ TEST(Promotion, LooksShareTheError) {
   // log 1.25.
   const double p = 1 - 0.05 / std::pow(8, 0.8);
   const double t = (2 * p - 1) * std::sqrt(1 / (2 * p * (1 - p)));
-  const auto verdict = compare(runs({120, 125}), runs({100, 100}), 5);
+  const auto verdict = promotion_verdict(runs({120, 125}), runs({100, 100}), 5);
   const double error = std::log(125.0 / 120) / 2;
   EXPECT_NEAR(verdict.needed, 1 - std::exp(-t * error), 1e-6);
   EXPECT_EQ(verdict.better, std::log(1.2) + error > t * error);
@@ -130,7 +130,7 @@ TEST(Promotion, TheIntervalExcludesNothingExactlyWhenTheWinnerIsBetter) {
       after.push_back({0.85 * std::exp(normal(random)), 0, 1});
     }
     const auto direction = i % 2 == 0 ? Direction::minimise : Direction::maximise;
-    const Verdict verdict = compare(before, after, 5, direction);
+    const PromotionVerdict verdict = promotion_verdict(before, after, 5, direction);
     EXPECT_EQ(verdict.better, verdict.interval.low > 0) << i;
     EXPECT_LT(verdict.interval.low, verdict.gain);
     EXPECT_GT(verdict.interval.high, verdict.gain);
@@ -163,7 +163,7 @@ Confirmed confirm(double true_gain, double noise, int most_pairs, std::size_t sa
     default_runs.push_back({by_default, spread * by_default, samples});
     winner_runs.push_back({by_winner, spread * by_winner, samples});
     ++confirmed.pairs;
-    const Verdict verdict = compare(default_runs, winner_runs, most_pairs);
+    const PromotionVerdict verdict = promotion_verdict(default_runs, winner_runs, most_pairs);
     confirmed.promoted = verdict.better;
     if (verdict.is_decided()) break;
   }
@@ -232,11 +232,11 @@ double missed(double true_gain, int most_pairs, int count) {
   double result = 0;
   for (int i = 0; i < count; ++i) {
     std::vector<ConfirmationRun> before, after;
-    Verdict verdict;
+    PromotionVerdict verdict;
     for (int pair = 0; pair < most_pairs && !verdict.is_decided(); ++pair) {
       before.push_back({std::exp(normal(random)), 0, 1});
       after.push_back({(1 - true_gain) * std::exp(normal(random)), 0, 1});
-      verdict = compare(before, after, most_pairs);
+      verdict = promotion_verdict(before, after, most_pairs);
     }
     const auto& [low, high] = verdict.interval;
     result += low <= true_gain && true_gain <= high ? 0 : 1.0 / count;
@@ -267,7 +267,7 @@ TEST(Promotion, TwoPairsAreEnoughWhereTheGapIsFortyTimesTheScatter) {
     }
   }
   // The figures of a study that took the default's 13.23 ± 0.285 for hardly distinct from 5.22.
-  const Verdict verdict = compare(runs({12.66, 13.80}), runs({5.21, 5.23}), 5);
+  const PromotionVerdict verdict = promotion_verdict(runs({12.66, 13.80}), runs({5.21, 5.23}), 5);
   EXPECT_TRUE(verdict.better);
   EXPECT_LT(verdict.needed, 0.35);
   EXPECT_GT(verdict.interval.low, 0.35);
@@ -280,11 +280,11 @@ TEST(Promotion, AnEqualMeanWithLessScatterIsPromotedInAtMostEightPercentOfStudie
     for (int i = 0; i < 20'000; ++i) {
       std::normal_distribution<double> of_default(0, 0.02), of_winner(0, 0.02 * ratio);
       std::vector<ConfirmationRun> before, after;
-      Verdict verdict;
+      PromotionVerdict verdict;
       while (before.size() < 5 && !verdict.is_decided()) {
         before.push_back({std::exp(of_default(random)), 0, 1});
         after.push_back({std::exp(of_winner(random)), 0, 1});
-        verdict = compare(before, after, 5);
+        verdict = promotion_verdict(before, after, 5);
       }
       promoted += verdict.better ? 1 : 0;
     }

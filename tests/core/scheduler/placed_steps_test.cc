@@ -92,7 +92,8 @@ class PlacedJob {
   void perform(std::uint32_t task) {
     if (static_cast<int>(task) == throws_at) throw std::runtime_error("injected failure");
     const bool on_host = step_.tasks[task].updates_layer >= offload_k_;
-    memory.perform(task, rounds_of_task_[task]++, on_host ? Site::host : Site::device);
+    memory.perform(task, rounds_of_task_[task]++,
+                   on_host ? PlacementSite::host : PlacementSite::device);
   }
 
   const StepToPlace& step_;

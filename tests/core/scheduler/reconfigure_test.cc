@@ -286,11 +286,11 @@ TEST(Reconfigure, RandomChangesAtRandomStepsKeepEveryLawOnEveryRank) {
 class CountingExecutor final : public Executor {
  public:
   explicit CountingExecutor(Executor& executor) : executor_(executor) {}
-  void start(WorkSource& source, TraceSink* trace, const Lanes& lanes) override {
+  void start(WorkSource& source, TraceSink* trace, const LaneCounts& lanes) override {
     ++starts;
     executor_.start(source, trace, lanes);
   }
-  void wake(const Wakes& wakes) override { executor_.wake(wakes); }
+  void wake(const LaneWakes& wakes) override { executor_.wake(wakes); }
   void stop(bool failed) override { executor_.stop(failed); }
   int rank() const override { return executor_.rank(); }
   int world_size() const override { return executor_.world_size(); }

@@ -172,7 +172,7 @@ TEST(ServedScheduler, ServersKeepTheOptimizersStateWhileThePartitionChanges) {
           tensor.values[i] = gradient(rank);
           tensor.expected[i] = gradient(0) + gradient(1);
         }
-        apply(step, tensor.expected, tensor.first, tensor.second);
+        apply_optimizer_step(step, tensor.expected, tensor.first, tensor.second);
         scheduler.optimizer_step({}, tensor.data, tensor.values, step);
       }
       ASSERT_TRUE(scheduler.end_step());

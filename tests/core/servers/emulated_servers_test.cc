@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/servers/local_servers.h"
-#include "core/sim/fair_links.h"
+#include "core/sim/server_flows.h"
 #include "tests/core/servers/servers_world.h"
 #include "tests/rounds.h"
 #include "tests/slept_clock.h"
@@ -123,8 +123,8 @@ struct Flow {
 
 using Ends = std::vector<std::int64_t>;  ///< by flow
 
-Ends ends_on_fair_links(const ServedPaths& paths, const std::vector<Flow>& flows) {
-  FairLinks links(paths.bytes_per_second());
+Ends ends_on_shared_links(const ServedPaths& paths, const std::vector<Flow>& flows) {
+  ServerFlows links(paths.bytes_per_second());
   Ends ends(flows.size());
   const auto end_until = [&](std::int64_t time_ns) {
     for (auto next = links.next_end(); next && next->time_ns <= time_ns; next = links.next_end()) {
@@ -136,7 +136,7 @@ Ends ends_on_fair_links(const ServedPaths& paths, const std::vector<Flow>& flows
     const Flow& flow = flows[i];
     end_until(flow.begin_ns);
     const auto path = paths.find(flow.rank, flow.server, flow.is_pull);
-    const FairLinks::Use uses[] = {{path->rank_link, 1}, {path->server_link, 1}};
+    const ServerFlows::Use uses[] = {{path->rank_link, 1}, {path->server_link, 1}};
     links.begin(i, static_cast<double>(flow.bytes), uses, flow.begin_ns);
   }
   end_until(std::numeric_limits<std::int64_t>::max());
@@ -195,7 +195,7 @@ TEST(EmulatedServers, FlowsThatMeetOnOneLinkShareItWithinTheirLastChunks) {
     StepServers spec = links_of(2);
     spec.colocated = example.colocated;
     const ServedPaths paths(spec, 2);
-    EXPECT_THAT(ends_on_fair_links(paths, example.flows), testing::Each(example.fair_ns));
+    EXPECT_THAT(ends_on_shared_links(paths, example.flows), testing::Each(example.fair_ns));
     const Ends ends = ends_on_queues(paths, example.flows);
     const std::int64_t sharing = example.fair_ns / kPart;
     EXPECT_EQ(std::ranges::max(ends), example.fair_ns);
@@ -223,7 +223,7 @@ TEST(EmulatedServers, RandomFlowsEndNearlyWhenTheSimulatorSays) {
               begin_ns};
     }
     const ServedPaths paths(spec, ranks);
-    const Ends fair = ends_on_fair_links(paths, flows), queued = ends_on_queues(paths, flows);
+    const Ends fair = ends_on_shared_links(paths, flows), queued = ends_on_queues(paths, flows);
     for (std::size_t i = 0; i < flows.size(); ++i) {
       // A flow may gain or lose a chunk of each other one where flows begin and where they end. A
       // flow that several full links hold back waits in turn on each, which costs it a few percent.

@@ -162,7 +162,7 @@ class UpdatedTensor {
     const auto moment = [&](std::vector<float>& values, int index) {
       return index < state_values(step) ? std::span<float>(values) : std::span<float>();
     };
-    apply(step, expected_, moment(first_, 0), moment(second_, 1));
+    apply_optimizer_step(step, expected_, moment(first_, 0), moment(second_, 1));
   }
 
  private:

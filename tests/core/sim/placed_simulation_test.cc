@@ -180,7 +180,7 @@ std::vector<std::vector<std::uint32_t>> suppliers_of(const PlacedRun& run) {
       waits_for(copies[placed.source].device);
       copies[placed.source].host = task;
     } else {
-      const auto here = placed.site == Site::host ? &Copies::host : &Copies::device;
+      const auto here = placed.site == PlacementSite::host ? &Copies::host : &Copies::device;
       for (const Access& access : run.step.tasks[placed.source].accesses)
         if (access.mode != AccessMode::write) waits_for(copies[access.data.index].*here);
       for (const Access& access : run.step.tasks[placed.source].accesses)

@@ -341,7 +341,7 @@ TEST(Tape, DamageIsNeverMoreThanAnError) {
     auto reader = TapeReader::open(tape);
     if (!reader) continue;
     auto record = reader->next();
-    for (; record && *record; record = reader->next()) describe(**record, *reader);
+    for (; record && *record; record = reader->next()) describe_record(**record, *reader);
     EXPECT_TRUE(record || record.error().message.find(" at byte ") != std::string::npos);
   }
 }

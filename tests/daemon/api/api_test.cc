@@ -55,14 +55,15 @@ class ApiTest : public testing::Test {
     EXPECT_FALSE(document["error"]["message"].get<std::string>().empty());
   }
 
-  Reply get(const std::string& target, const std::string& if_none_match, bool is_last = false) {
-    Request request{.method = "GET", .target = target};
+  ServiceReply get(const std::string& target, const std::string& if_none_match,
+                   bool is_last = false) {
+    ServiceRequest request{.method = "GET", .target = target};
     request.if_none_match = if_none_match;
     return daemon_.reply(request, is_last);
   }
   int status_of(const std::string& target, const std::string& if_none_match) {
     const auto reply = get(target, if_none_match);
-    const auto* response = std::get_if<Response>(&reply);
+    const auto* response = std::get_if<ServiceResponse>(&reply);
     return response ? response->status : 0;
   }
 
@@ -74,7 +75,8 @@ class ApiTest : public testing::Test {
 };
 
 TEST_F(ApiTest, RefusesWhoHasNoTokenOrTooLittle) {
-  daemon_.tokens = must(Tokens::parse("read eve aaaaaaaaaaaaaaaa\nadmin ada bbbbbbbbbbbbbbbb\n"));
+  daemon_.tokens =
+      must(AccessTokens::parse("read eve aaaaaaaaaaaaaaaa\nadmin ada bbbbbbbbbbbbbbbb\n"));
   promote(1 << 20);
   daemon_.tick();
   for (const std::string who : {"", "Bearer cccccccccccccccc", "Basic eve"}) {
@@ -90,7 +92,7 @@ TEST_F(ApiTest, RefusesWhoHasNoTokenOrTooLittle) {
 }
 
 TEST_F(ApiTest, SaysWhetherATokenIsMissingUnknownOrTooLow) {
-  daemon_.tokens = must(Tokens::parse("read eve aaaaaaaaaaaaaaaa\n"));
+  daemon_.tokens = must(AccessTokens::parse("read eve aaaaaaaaaaaaaaaa\n"));
   const auto answer = [&](const std::string& authorization) {
     return *daemon_.call("PUT", config_ + "/pin", "", authorization).body;
   };
@@ -101,8 +103,8 @@ TEST_F(ApiTest, SaysWhetherATokenIsMissingUnknownOrTooLow) {
 }
 
 TEST_F(ApiTest, RefusalsAreLoggedAndAuditedWithoutTheToken) {
-  daemon_.tokens = must(Tokens::parse("read eve aaaaaaaaaaaaaaaa\n"));
-  Request request{.method = "PUT", .target = config_ + "/pin?x=secretquery"};
+  daemon_.tokens = must(AccessTokens::parse("read eve aaaaaaaaaaaaaaaa\n"));
+  ServiceRequest request{.method = "PUT", .target = config_ + "/pin?x=secretquery"};
   request.peer = "10.0.0.9";
   request.authorization = "Bearer aaaaaaaaaaaaaaaa";
   (void)daemon_.reply(request);
@@ -130,7 +132,7 @@ TEST_F(ApiTest, RefusalsAreLoggedAndAuditedWithoutTheToken) {
 }
 
 TEST_F(ApiTest, ARefusalIsNotAnsweredWhereTheDiskMustNotBeWaitedFor) {
-  daemon_.tokens = must(Tokens::parse("read eve aaaaaaaaaaaaaaaa\n"));
+  daemon_.tokens = must(AccessTokens::parse("read eve aaaaaaaaaaaaaaaa\n"));
   promote(1 << 20);
   daemon_.tick();
   for (const std::string& target :
@@ -276,30 +278,30 @@ TEST_F(ApiTest, EtagsSayWhetherThereIsNews) {
 TEST_F(ApiTest, WaitsForAChangeAndThenAnswers) {
   const std::string target = config_ + "?wait=20";
   auto reply = get(target, "");
-  ASSERT_TRUE(std::holds_alternative<Await>(reply));
-  EXPECT_EQ(std::get<Await>(reply).timeout_ns, 20 * kSecondNs);
+  ASSERT_TRUE(std::holds_alternative<AwaitEvent>(reply));
+  EXPECT_EQ(std::get<AwaitEvent>(reply).timeout_ns, 20 * kSecondNs);
   const auto version = promote(1 << 20);
   daemon_.tick();
   daemon_.tick();
-  EXPECT_GT(daemon_.feed.position(std::get<Await>(reply).topic).sequence,
-            std::get<Await>(reply).seen);
+  EXPECT_GT(daemon_.feed.position(std::get<AwaitEvent>(reply).topic).sequence,
+            std::get<AwaitEvent>(reply).seen);
   EXPECT_EQ(status_of(target, ""), 200);
   const auto etag = "\"" + std::to_string(version) + "\"";
   reply = get(target, etag);
-  ASSERT_TRUE(std::holds_alternative<Await>(reply));
-  EXPECT_EQ(std::get<Response>(get(target, etag, true)).status, 304);
+  ASSERT_TRUE(std::holds_alternative<AwaitEvent>(reply));
+  EXPECT_EQ(std::get<ServiceResponse>(get(target, etag, true)).status, 304);
 }
 
 TEST_F(ApiTest, WhatIsAnsweredAtOnceIsWhatIsAnsweredLater) {
-  Request request{.method = "GET", .target = config_};
+  ServiceRequest request{.method = "GET", .target = config_};
   EXPECT_FALSE(daemon_.api.answer_at_once(request));
   const auto version = promote(1 << 20);
   for (const auto& etag : {std::string(), "\"" + std::to_string(version) + "\""}) {
     request.if_none_match = etag;
-    const auto later = std::get<Response>(daemon_.reply(request));
+    const auto later = std::get<ServiceResponse>(daemon_.reply(request));
     const auto at_once = daemon_.api.answer_at_once(request);
     ASSERT_TRUE(at_once);
-    const auto& soon = std::get<Response>(*at_once);
+    const auto& soon = std::get<ServiceResponse>(*at_once);
     EXPECT_EQ(soon.status, later.status);
     EXPECT_EQ(soon.etag, later.etag);
     EXPECT_EQ(soon.body, later.body);
@@ -312,7 +314,7 @@ TEST_F(ApiTest, HealthMetricsAndWatchesNeedNoWorker) {
   for (const char* target : {"/healthz", "/metrics"}) {
     const auto reply = daemon_.api.answer_at_once({.method = "GET", .target = target});
     ASSERT_TRUE(reply) << target;
-    EXPECT_EQ(std::get<Response>(*reply).status, 200);
+    EXPECT_EQ(std::get<ServiceResponse>(*reply).status, 200);
   }
   const auto watch = daemon_.api.answer_at_once(
       {.method = "GET", .target = "/v1/watch?key=" + sample_key() + "&job=a"});
@@ -324,9 +326,9 @@ TEST_F(ApiTest, HealthMetricsAndWatchesNeedNoWorker) {
   const auto labour_of = [&](const char* target) {
     return daemon_.api.labour_of({.method = "POST", .target = target});
   };
-  EXPECT_EQ(labour_of("/v1/studies/s/ask"), Labour::search);
-  EXPECT_EQ(labour_of("/v1/simulate"), Labour::browse);
-  EXPECT_EQ(labour_of("/v1/reports"), Labour::brief);
+  EXPECT_EQ(labour_of("/v1/studies/s/ask"), RequestLabour::search);
+  EXPECT_EQ(labour_of("/v1/simulate"), RequestLabour::browse);
+  EXPECT_EQ(labour_of("/v1/reports"), RequestLabour::brief);
 }
 
 TEST_F(ApiTest, WhatIsFullSaysWhenToTryAgain) {
@@ -375,7 +377,8 @@ TEST_F(ApiTest, ARequestForAProfileWaitsForTheJobAndIsNobodyElses) {
   const auto asked = daemon_.ask("POST", "/v1/jobs/a/profile", {{"iterations", 20}});
   for (const auto& row : must(store_->profile_requests())) EXPECT_EQ(row.taken_by, "a");
   const auto told = [&](const std::string& job) {
-    Request request{.method = "GET", .target = "/v1/watch?key=" + sample_key() + "&job=" + job};
+    ServiceRequest request{.method = "GET",
+                           .target = "/v1/watch?key=" + sample_key() + "&job=" + job};
     std::vector<std::string> events;
     const auto stream = std::get<EventStream>(daemon_.reply(request));
     for (const auto& topic : stream.topics) {
@@ -404,7 +407,7 @@ TEST_F(ApiTest, AStreamBeginsAfterTheLastEventThatItsClientHasSeen) {
   (void)get(target, "");
   daemon_.settle();
   const auto seen_after = [&](const std::string& last) {
-    Request request{.method = "GET", .target = target};
+    ServiceRequest request{.method = "GET", .target = target};
     request.last_event_id = last;
     return std::get<EventStream>(daemon_.reply(request)).topics.back().seen;
   };

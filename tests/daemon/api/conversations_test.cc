@@ -80,12 +80,12 @@ class Conversation {
   json answer(const json& said) {
     const std::string body = said["body"].is_null() ? "" : said["body"].dump();
     if (said["target"].get<std::string>().starts_with("/v1/watch")) {
-      const Reply reply = daemon_.reply({.method = "GET", .target = said["target"]});
+      const ServiceReply reply = daemon_.reply({.method = "GET", .target = said["target"]});
       daemon_.settle();
       return {{"status", std::holds_alternative<EventStream>(reply) ? 200 : 500},
               {"body", json::object()}};
     }
-    const Response response = daemon_.call(said["method"], said["target"], body);
+    const ServiceResponse response = daemon_.call(said["method"], said["target"], body);
     return {{"status", response.status}, {"body", json::parse(*response.body)}};
   }
 

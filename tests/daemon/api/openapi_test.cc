@@ -108,7 +108,7 @@ TEST(OpenApi, DescribesEveryRouteAndNoOther) {
   std::set<std::string> described;
   for (const auto& [name, operation] : operations())
     described.insert(operation.method + " " + operation.path);
-  for (const Route& route : routes()) {
+  for (const ApiRoute& route : api_routes()) {
     const std::string path(route.pattern), method = lower(route.method);
     SCOPED_TRACE(method + " " + path);
     ASSERT_EQ(described.erase(method + " " + path), 1u);

@@ -32,10 +32,10 @@ TEST(OwnToken, IsMadeOnceAndUsedAgain) {
 
 TEST(OwnToken, IsTheOnlyWayIn) {
   const std::string token(64, 'a');
-  const Tokens tokens = Tokens::of_owner(token);
+  const AccessTokens tokens = AccessTokens::of_owner(token);
   EXPECT_FALSE(tokens.is_open());
-  EXPECT_EQ(tokens.identify("Bearer " + token), (Identity{"local", Role::admin}));
-  EXPECT_EQ(tokens.identify("")->role, Role::anyone);
+  EXPECT_EQ(tokens.identify("Bearer " + token), (ClientIdentity{"local", AccessRole::admin}));
+  EXPECT_EQ(tokens.identify("")->role, AccessRole::anyone);
   EXPECT_FALSE(tokens.identify("Bearer " + std::string(64, 'b')));
 }
 

@@ -29,7 +29,7 @@ class RefusalsTest : public testing::Test {
   std::unique_ptr<Store> store_ = open_store_in_memory([this] { return clock_.now; });
   std::vector<std::string> lines_;
   const Log log_{LogOptions{.sink = [this](std::string_view line) { lines_.emplace_back(line); }}};
-  Refusals refusals_{*store_, log_, clock_};
+  TokenRefusals refusals_{*store_, log_, clock_};
 };
 
 TEST_F(RefusalsTest, OneClientIsNotedAFewTimesAndThenCounted) {

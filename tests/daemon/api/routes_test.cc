@@ -32,8 +32,8 @@ bool overlap(std::string_view one, std::string_view other) {
 }
 
 TEST(Routes, NoTwoTakeTheSameRequest) {
-  for (const Route& one : routes()) {
-    for (const Route& other : routes()) {
+  for (const ApiRoute& one : api_routes()) {
+    for (const ApiRoute& other : api_routes()) {
       EXPECT_TRUE(&one == &other || one.method != other.method ||
                   !overlap(one.pattern, other.pattern))
           << one.method << " " << one.pattern << " and " << other.pattern;
@@ -42,7 +42,7 @@ TEST(Routes, NoTwoTakeTheSameRequest) {
 }
 
 TEST(Routes, EachHasAHandlerAndIsFoundByItsPath) {
-  for (const Route& route : routes()) {
+  for (const ApiRoute& route : api_routes()) {
     EXPECT_NE(route.handler, nullptr) << route.pattern;
     EXPECT_EQ(find(route.method, std::string(route.pattern)).route, &route) << route.pattern;
   }
@@ -50,7 +50,7 @@ TEST(Routes, EachHasAHandlerAndIsFoundByItsPath) {
 
 TEST(Routes, WhatIsAnsweredOnTheServersThreadIsNamedHere) {
   std::vector<std::string> at_once;
-  for (const Route& route : routes())
+  for (const ApiRoute& route : api_routes())
     if (route.at_once) at_once.emplace_back(route.pattern);
   EXPECT_EQ(at_once,
             (std::vector<std::string>{

@@ -11,14 +11,15 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string head_of(const Response& response, AfterResponse after = AfterResponse::keep_alive) {
+std::string head_of(const ServiceResponse& response,
+                    AfterResponse after = AfterResponse::keep_alive) {
   std::string head = "left over";
   write_head(response, after, "Sat, 21 Nov 2026 15:00:00 GMT", head);
   return head;
 }
 
 TEST(Http, AHeadSaysAllThatTheResponseDoes) {
-  Response response;
+  ServiceResponse response;
   response.status = 405;
   response.allow = "GET, PUT";
   response.retry_after_seconds = 3;
@@ -27,14 +28,14 @@ TEST(Http, AHeadSaysAllThatTheResponseDoes) {
             "HTTP/1.1 405 Method Not Allowed\r\nDate: Sat, 21 Nov 2026 15:00:00 GMT\r\n"
             "Content-Type: application/json\r\nContent-Length: 2\r\nAllow: GET, PUT\r\n"
             "Retry-After: 3\r\nConnection: close\r\n\r\n");
-  response = Response();
+  response = ServiceResponse();
   EXPECT_THAT(head_of(response), HasSubstr("Content-Length: 0\r\n"));
   response.status = 204;
   EXPECT_THAT(head_of(response), Not(HasSubstr("Content-Length")));
 }
 
 TEST(Http, AValueCannotBeginAFieldOfItsOwn) {
-  Response response;
+  ServiceResponse response;
   response.etag = "\"a\r\nSet-Cookie: b\"";
   response.fields.emplace_back("Content-Disposition", "a\r\nSet-Cookie: c");
   EXPECT_THAT(head_of(response), Not(HasSubstr("\nSet-Cookie")));
@@ -42,7 +43,7 @@ TEST(Http, AValueCannotBeginAFieldOfItsOwn) {
 }
 
 TEST(Http, AnErrorIsJsonWhateverItSays) {
-  const Response response = error_response(400, "bad \"\xff\" and \n");
+  const ServiceResponse response = error_response(400, "bad \"\xff\" and \n");
   const auto body = nlohmann::json::parse(*response.body);
   EXPECT_EQ(body["error"]["message"], "bad \"\ufffd\" and \n");
 }

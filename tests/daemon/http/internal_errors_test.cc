@@ -18,22 +18,23 @@ TEST(InternalErrors, WhatIsThrownIsLoggedAndCountedOnce) {
   const InternalErrors errors(
       Log({.sink = [&](std::string_view line) { lines.emplace_back(line); }}));
   const InternalErrors copy = errors;
-  EXPECT_EQ(errors.contain(Where::key, {{"key", "a.b"}}, [] { throw std::runtime_error("no"); }),
-            "no");
-  EXPECT_TRUE(copy.contain(Where::tick, {}, [] { throw 7; }));
-  EXPECT_FALSE(copy.contain(Where::tick, {}, [] {}));
+  EXPECT_EQ(
+      errors.contain(ErrorOrigin::key, {{"key", "a.b"}}, [] { throw std::runtime_error("no"); }),
+      "no");
+  EXPECT_TRUE(copy.contain(ErrorOrigin::tick, {}, [] { throw 7; }));
+  EXPECT_FALSE(copy.contain(ErrorOrigin::tick, {}, [] {}));
   ASSERT_THAT(lines, SizeIs(2));
   EXPECT_THAT(lines[0], EndsWith("error internal error where=key error=no key=a.b"));
   EXPECT_THAT(lines[1], EndsWith("where=tick error=\"an exception of an unknown type\""));
-  EXPECT_EQ(errors.count(Where::key), 1u);
-  EXPECT_EQ(errors.count(Where::tick), 1u);
-  EXPECT_EQ(errors.count(Where::handler), 0u);
+  EXPECT_EQ(errors.count(ErrorOrigin::key), 1u);
+  EXPECT_EQ(errors.count(ErrorOrigin::tick), 1u);
+  EXPECT_EQ(errors.count(ErrorOrigin::handler), 0u);
 }
 
 TEST(InternalErrors, ALogThatThrowsIsContainedToo) {
   const InternalErrors errors(Log({.sink = [](std::string_view) { throw 1; }}));
-  EXPECT_TRUE(errors.contain(Where::server, {}, [] { throw std::runtime_error("no"); }));
-  EXPECT_EQ(errors.count(Where::server), 1u);
+  EXPECT_TRUE(errors.contain(ErrorOrigin::server, {}, [] { throw std::runtime_error("no"); }));
+  EXPECT_EQ(errors.count(ErrorOrigin::server), 1u);
 }
 
 }  // namespace

@@ -35,8 +35,8 @@ class HeldSearchesTest : public LiveTuningTest {
  protected:
   void SetUp() override { start(); }
   void start() {
-    daemon_ =
-        std::make_unique<Assembled>(*store_, clock_, Tokens(), nullptr, StateLimits(), &searches_);
+    daemon_ = std::make_unique<Assembled>(*store_, clock_, AccessTokens(), nullptr, MemoryLimits(),
+                                          &searches_);
   }
   void run_until_asked() {
     for (int i = 0; i < 10 && searches_.size() == 0; ++i) run(1);

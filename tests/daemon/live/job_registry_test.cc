@@ -15,7 +15,7 @@ JobDescription job(const std::string& id, int world_size = 2) {
 }
 
 TEST(JobRegistry, RefusesJobsWhenItIsFullAndTakesThemWhenSomeHaveEnded) {
-  JobRegistry jobs(StateLimits{.jobs = 2});
+  JobRegistry jobs(MemoryLimits{.jobs = 2});
   must(jobs.enter(job("a"), 1));
   must(jobs.enter(job("b"), 1));
   EXPECT_EQ(code_of(jobs.enter(job("c"), 1)), ErrorCode::unavailable);
@@ -26,7 +26,7 @@ TEST(JobRegistry, RefusesJobsWhenItIsFullAndTakesThemWhenSomeHaveEnded) {
 }
 
 TEST(JobRegistry, BoundsTheBytesOfDescriptions) {
-  JobRegistry jobs(StateLimits{.job_bytes = 100});
+  JobRegistry jobs(MemoryLimits{.job_bytes = 100});
   must(jobs.enter(job("a"), 1, 60));
   EXPECT_EQ(code_of(jobs.enter(job("b"), 1, 50)), ErrorCode::unavailable);
   EXPECT_EQ(code_of(jobs.enter(job("a"), 1, 101)), ErrorCode::unavailable);
@@ -48,7 +48,7 @@ TEST(JobRegistry, KeepsWhatAJobMeasuredItself) {
 }
 
 TEST(JobRegistry, KeepsTheLatestOfWhatRanksCounted) {
-  JobRegistry jobs(StateLimits{.job_counters = 1000});
+  JobRegistry jobs(MemoryLimits{.job_counters = 1000});
   must(jobs.enter(job("a"), 1));
   must(jobs.enter(job("b"), 1));
   const auto counted = [](std::int64_t step, std::size_t ranks) {
@@ -68,7 +68,7 @@ TEST(JobRegistry, KeepsTheLatestOfWhatRanksCounted) {
 }
 
 TEST(JobRegistry, BoundsTheKeysOfJobs) {
-  JobRegistry jobs(StateLimits{.job_keys = 1});
+  JobRegistry jobs(MemoryLimits{.job_keys = 1});
   must(jobs.enter(job("a"), 1));
   must(jobs.enter(job("b"), 1));
   EXPECT_EQ(code_of(jobs.enter(job("c", 4), 1)), ErrorCode::unavailable);

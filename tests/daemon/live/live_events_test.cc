@@ -17,7 +17,7 @@ ConfigKey key_of(int world_size) {
 }
 
 TEST(LiveEvents, ReportsOfAJobAreJoinedAndOthersKeepTheirOrder) {
-  LiveEvents events{StateLimits{}};
+  LiveEvents events{MemoryLimits{}};
   must(events.reported({.job = "a", .version = 1, .step = 5, .iteration_ns = {1, 2}}));
   events.tick();
   must(events.job_changed("a"));
@@ -44,17 +44,18 @@ TEST(LiveEvents, ReportsOfAJobAreJoinedAndOthersKeepTheirOrder) {
 
 TEST(LiveEvents, TimesBeforeAnOutcomeAreNotThoseOfItsConfiguration) {
   JobReport report{.job = "a", .iteration_ns = {1, 2}, .outcomes = {{.trial = 1}}};
-  join(report, {.job = "a", .iteration_ns = {3}, .outcomes = {{.trial = 2}}, .ended = true}, 10);
+  append_report(report,
+                {.job = "a", .iteration_ns = {3}, .outcomes = {{.trial = 2}}, .ended = true}, 10);
   EXPECT_THAT(report.iteration_ns, ElementsAre(3));
   ASSERT_EQ(report.outcomes.size(), 2u);
   EXPECT_EQ(report.outcomes[1].trial, 2);
-  join(report, {.job = "a", .iteration_ns = {4, 5, 6}}, 3);
+  append_report(report, {.job = "a", .iteration_ns = {4, 5, 6}}, 3);
   EXPECT_THAT(report.iteration_ns, ElementsAre(4, 5, 6));
   EXPECT_TRUE(report.ended);
 }
 
 TEST(LiveEvents, WhatDoesNotFitIsRefusedUntilThereIsRoom) {
-  LiveEvents events{StateLimits{
+  LiveEvents events{MemoryLimits{
       .jobs = 2, .pending_keys = 1, .pending_report_bytes = 100'000, .pending_iterations = 4}};
   must(events.key_changed(key_of(2)));
   must(events.key_changed(key_of(2)));
@@ -82,7 +83,7 @@ TEST(LiveEvents, WhatDoesNotFitIsRefusedUntilThereIsRoom) {
 }
 
 TEST(LiveEvents, AJobThatOnlyTrainsNeverFillsTheQueue) {
-  LiveEvents events{StateLimits{.pending_report_bytes = 100'000, .pending_iterations = 4}};
+  LiveEvents events{MemoryLimits{.pending_report_bytes = 100'000, .pending_iterations = 4}};
   for (int i = 0; i < 100'000; ++i) must(events.reported({.job = "a", .iteration_ns = {1, 2, 3}}));
   EXPECT_EQ(events.size(), 1u);
   EXPECT_EQ(std::get<JobReport>(events.take().value()).iteration_ns.size(), 4u);

@@ -25,7 +25,7 @@ TEST_F(LiveTuningTest, AKeyWhoseTuningThrowsIsSetAsideAndTheOthersGoOn) {
     clock_.now = kSecondNs;
     store_ = open_store_in_memory([this] { return clock_.now; });
     FaultyStore faulty(*store_, throwing_call, FaultKind::exception);
-    daemon_ = std::make_unique<Assembled>(*store_, clock_, Tokens(), &faulty);
+    daemon_ = std::make_unique<Assembled>(*store_, clock_, AccessTokens(), &faulty);
     auto& job = add_job("a");
     auto description = sample_job("b");
     description.topology = sample_topology(4);
@@ -38,11 +38,11 @@ TEST_F(LiveTuningTest, AKeyWhoseTuningThrowsIsSetAsideAndTheOthersGoOn) {
       daemon_->tick();
       for (const auto& one : jobs_) one->run();
     }
-    EXPECT_EQ(daemon_->errors.count(Where::key) + daemon_->errors.count(Where::tick) +
-                  daemon_->errors.count(Where::tuning),
+    EXPECT_EQ(daemon_->errors.count(ErrorOrigin::key) + daemon_->errors.count(ErrorOrigin::tick) +
+                  daemon_->errors.count(ErrorOrigin::tuning),
               1u);
     const auto stopped = daemon_->live.set_aside();
-    EXPECT_EQ(stopped.size(), daemon_->errors.count(Where::key));
+    EXPECT_EQ(stopped.size(), daemon_->errors.count(ErrorOrigin::key));
     EXPECT_EQ(daemon_->lines.size(), 1 + stopped.size()) << "once each";
     for (const auto* one : {&job, &other}) {
       const bool is_stopped = stopped.contains(one == &job ? sample_key() : other_key);
@@ -83,8 +83,8 @@ TEST_F(LiveTuningTest, AStudyThatIsRemovedWhileItRunsIsBegunAgain) {
 
 TEST_F(LiveTuningTest, WhileTheStoreIsLockedLittleIsKeptAndNothingRecordedIsLost) {
   FaultyStore locked(*store_, 0);
-  daemon_ = std::make_unique<Assembled>(*store_, clock_, Tokens(), &locked,
-                                        StateLimits{.waiting_outcomes = 10});
+  daemon_ = std::make_unique<Assembled>(*store_, clock_, AccessTokens(), &locked,
+                                        MemoryLimits{.waiting_outcomes = 10});
   add_job("a", 0);
   const auto version = push(1 << 20);
   daemon_->settle();
@@ -111,8 +111,8 @@ TEST_F(LiveTuningTest, WhileTheStoreIsLockedLittleIsKeptAndNothingRecordedIsLost
 }
 
 TEST_F(LiveTuningTest, IdleKeysAreEvictedUnlessTheyAreWatched) {
-  daemon_ =
-      std::make_unique<Assembled>(*store_, clock_, Tokens(), nullptr, StateLimits{.idle_keys = 2});
+  daemon_ = std::make_unique<Assembled>(*store_, clock_, AccessTokens(), nullptr,
+                                        MemoryLimits{.idle_keys = 2});
   std::vector<std::string> keys;
   for (int world_size = 2; world_size < 8; ++world_size) {
     const auto topology = sample_topology(world_size);
@@ -160,7 +160,7 @@ TEST_F(LiveTuningTest, ACallOfTheStoreThatFailsIsMadeGoodWithTheNextTick) {
     clock_.now = kSecondNs;
     store_ = open_store_in_memory([this] { return clock_.now; });
     FaultyStore faulty(*store_, failing_call);
-    daemon_ = std::make_unique<Assembled>(*store_, clock_, Tokens(), &faulty);
+    daemon_ = std::make_unique<Assembled>(*store_, clock_, AccessTokens(), &faulty);
     auto& explorer = add_job("a");
     auto& other = add_job("b", 0);
     run(7);

@@ -40,7 +40,7 @@ TEST(LiveSearch, EveryKnobThatAJobCanChangeIsSearchedFromWhatItHas) {
         continue;
       }
       EXPECT_EQ(definition->space.defaults(), must(params_of(config, definition->space)));
-      EXPECT_TRUE(simulates(*definition));
+      EXPECT_TRUE(uses_simulator(*definition));
     }
   }
 }

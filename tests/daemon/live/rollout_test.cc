@@ -56,8 +56,8 @@ TEST(Rollout, AReleasedVersionIsTakenBackWhenMoreRollBackThanKeep) {
 }
 
 const std::vector<RolloutJob> kOne = {{"a", true}};
-const JobFit kNever = {Fit::never, "order=static: it has none"};
-const JobFit kAtStart = {Fit::at_start, "it cannot change streams"};
+const JobFit kNever = {JobFitKind::never, "order=static: it has none"};
+const JobFit kAtStart = {JobFitKind::at_start, "it cannot change streams"};
 
 TEST(Rollout, WhatTheOnlyJobRejectedIsHeldWithItsReason) {
   Rollout rollout;
@@ -138,7 +138,7 @@ struct Story {
       case 0:
         jobs.push_back({"j" + std::to_string(++names),
                         random() % 2 == 0,
-                        {static_cast<Fit>(random() % 3), "because"}});
+                        {static_cast<JobFitKind>(random() % 3), "because"}});
         break;
       case 1:
         if (!jobs.empty()) jobs.erase(jobs.begin() + static_cast<long>(random() % jobs.size()));
@@ -170,12 +170,12 @@ struct Story {
   }
   bool somebody_is_left() const {
     return std::ranges::any_of(jobs, [&](const RolloutJob& job) {
-      return job.fit.fit == Fit::now && !asked.contains(job.id);
+      return job.fit.fit == JobFitKind::now && !asked.contains(job.id);
     });
   }
   bool nobody_could_start() const {
     return !jobs.empty() && std::ranges::all_of(jobs, [](const RolloutJob& job) {
-      return job.fit.fit == Fit::never;
+      return job.fit.fit == JobFitKind::never;
     });
   }
 
@@ -197,7 +197,7 @@ struct Story {
     }
     const auto job = std::ranges::find(jobs, action.job, &RolloutJob::id);
     ASSERT_NE(job, jobs.end());
-    EXPECT_EQ(job->fit.fit, Fit::now);
+    EXPECT_EQ(job->fit.fit, JobFitKind::now);
     EXPECT_TRUE(job->is_connected);
     EXPECT_TRUE(asked.insert(action.job).second) << "asked twice";
     canary = action.job;

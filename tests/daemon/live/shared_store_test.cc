@@ -183,7 +183,7 @@ TEST_F(SharedStoreTest, WithoutItsStoreADaemonServesWhatItKnows) {
   store.set_locked(true);
   daemon_->tick();
   EXPECT_FALSE(daemon_->live.reaches_store());
-  const Response ready = daemon_->call("GET", "/readyz");
+  const ServiceResponse ready = daemon_->call("GET", "/readyz");
   EXPECT_EQ(ready.status, 503);
   EXPECT_THAT(*ready.body, testing::HasSubstr("degraded"));
   EXPECT_EQ(daemon_->ask("GET", "/v1/configs/" + sample_key())["version"], version);

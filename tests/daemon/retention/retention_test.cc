@@ -98,7 +98,7 @@ class RemoveExpired : public ::testing::Test {
   RetentionDecision decide(const RetentionPolicy& policy) {
     return what_to_remove(policy, must(retention_rows(*store_, policy)), now_ns_);
   }
-  Removal remove(const RetentionPolicy& policy) {
+  RetentionRemoval remove(const RetentionPolicy& policy) {
     return remove_expired(*store_, path_, decide(policy), "ada");
   }
 

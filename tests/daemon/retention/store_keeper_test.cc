@@ -121,7 +121,7 @@ TEST_F(StoreKeeperTest, AnExceptionIsCountedAndEndsThisTimeOnly) {
   FaultyStore store(*store_, 1, FaultKind::exception);
   const auto keeper = this->keeper(store);
   keeper->run_due();
-  EXPECT_EQ(errors_.count(Where::retention), 1u);
+  EXPECT_EQ(errors_.count(ErrorOrigin::retention), 1u);
   EXPECT_EQ(studies(), 1u);
   clock_.now += StoreKeeper::kIntervalNs;
   keeper->run_due();

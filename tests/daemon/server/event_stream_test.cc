@@ -21,15 +21,16 @@ constexpr std::int64_t kMillisecondNs = 1'000'000, kHour = 3'600'000'000'000;
 struct WaitingServer : RunningServer {
   explicit WaitingServer(ServerOptions options = {}, std::int64_t timeout_ns = kHour)
       : RunningServer(std::move(options)) {
-    service.at_once = [](const Request& request) -> std::optional<Response> {
+    service.at_once = [](const ServiceRequest& request) -> std::optional<ServiceResponse> {
       if (request.target == "/healthz") return text_response("ok");
       return std::nullopt;
     };
-    service.later = [this, timeout_ns](const Request& request, bool is_last) -> Reply {
+    service.later = [this, timeout_ns](const ServiceRequest& request,
+                                       bool is_last) -> ServiceReply {
       if (request.target == "/watch") return EventStream{{{"topic", 0}, {"other", 0}}, "job"};
       const auto sequence = feed.position("topic").sequence;
       ++polls;
-      if (sequence == 0 && !is_last) return Await{"topic", 0, timeout_ns};
+      if (sequence == 0 && !is_last) return AwaitEvent{"topic", 0, timeout_ns};
       return text_response(std::to_string(sequence));
     };
     start();
@@ -37,7 +38,7 @@ struct WaitingServer : RunningServer {
   ~WaitingServer() { stop(); }
 
   void publish(std::int64_t id, std::string data, const std::string& topic = "topic") {
-    feed.publish(topic, Event{id, "config", std::move(data)});
+    feed.publish(topic, FeedEvent{id, "config", std::move(data)});
   }
   /// Returns after earlier events have been written, as far as possible.
   void settle() {
@@ -133,8 +134,8 @@ TEST(EventStream, BringsTheNewestEventAndThenEachOne) {
   EXPECT_EQ(client.read_until("\n\n"), "id: 2\nevent: config\ndata: first\n\n");
   server.publish(9, "of another topic", "other");
   EXPECT_EQ(client.read_until("\n\n"), "id: 9\nevent: config\ndata: of another topic\n\n");
-  server.feed.publish("nobody's", Event{1, "config", "x"});
-  server.feed.publish("topic", Event{{}, "candidate", "two\nlines"});
+  server.feed.publish("nobody's", FeedEvent{1, "config", "x"});
+  server.feed.publish("topic", FeedEvent{{}, "candidate", "two\nlines"});
   EXPECT_EQ(client.read_until("\n\n"), "event: candidate\ndata: two\ndata: lines\n\n");
 }
 

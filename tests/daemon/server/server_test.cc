@@ -21,7 +21,7 @@ constexpr std::int64_t kMillisecond = 1'000'000;
 
 TEST(Server, AnswersInOrderHoweverTheBytesAreCut) {
   RunningServer server;
-  server.service.at_once = [](const Request& request) -> std::optional<Response> {
+  server.service.at_once = [](const ServiceRequest& request) -> std::optional<ServiceResponse> {
     if (request.target == "/soon") return text_response("soon");
     return std::nullopt;
   };
@@ -67,8 +67,9 @@ TEST(Server, HeadGetsTheHeadOfGet) {
 
 TEST(Server, NotModifiedHasATagAndNoBody) {
   RunningServer server;
-  server.service.at_once = [](const Request& request) {
-    Response response = text_response("version 3", request.if_none_match == "\"3\"" ? 304 : 200);
+  server.service.at_once = [](const ServiceRequest& request) {
+    ServiceResponse response =
+        text_response("version 3", request.if_none_match == "\"3\"" ? 304 : 200);
     response.etag = "\"3\"";
     return response;
   };
@@ -108,7 +109,7 @@ TEST(Server, TellsAClientToContinue) {
 
 TEST(Server, PassesTargetsAndFieldsOnAsTheyCame) {
   RunningServer server;
-  server.service.later = [](const Request& r, bool) {
+  server.service.later = [](const ServiceRequest& r, bool) {
     return text_response(r.target + "|" + r.authorization + "|" + r.last_event_id + "|" + r.peer);
   };
   server.start();
@@ -196,7 +197,9 @@ TEST(Server, DropsAClientThatDoesNotReadItsResponse) {
   options.limits.write_ns = 40 * kMillisecond;
   options.send_buffer_bytes = 4096;
   RunningServer server(options);
-  server.service.at_once = [](const Request&) { return text_response(std::string(8 << 20, 'x')); };
+  server.service.at_once = [](const ServiceRequest&) {
+    return text_response(std::string(8 << 20, 'x'));
+  };
   server.start();
   RawClient client(server.port(), 4096);
   client.get("/");
@@ -245,7 +248,7 @@ TEST(Server, RefusesWhatAWebPageSendsBeforeItsBody) {
   options.names = *HostNames::parse({"tuner.example.org"});
   RunningServer server(options);
   std::atomic<int> asked = 0;
-  server.service.at_once = [&](const Request&) {
+  server.service.at_once = [&](const ServiceRequest&) {
     ++asked;
     return std::nullopt;
   };
@@ -283,11 +286,11 @@ TEST(Server, RefusesWhatAWebPageSendsBeforeItsBody) {
 
 TEST(Server, AServiceThatThrowsIsA500) {
   RunningServer server;
-  server.service.at_once = [](const Request& r) -> std::optional<Response> {
+  server.service.at_once = [](const ServiceRequest& r) -> std::optional<ServiceResponse> {
     if (r.target == "/soon") throw std::runtime_error("secret");
     return std::nullopt;
   };
-  server.service.later = [](const Request& r, bool) -> Reply {
+  server.service.later = [](const ServiceRequest& r, bool) -> ServiceReply {
     if (r.target == "/later") throw std::runtime_error("secret");
     return text_response("fine");
   };
@@ -301,12 +304,12 @@ TEST(Server, AServiceThatThrowsIsA500) {
   }
   client.get("/");
   EXPECT_EQ(client.read_response().body, "fine");
-  EXPECT_EQ(server.errors.count(Where::handler), 2u);
+  EXPECT_EQ(server.errors.count(ErrorOrigin::handler), 2u);
 }
 
 TEST(Server, AServiceThatThrowsAnythingWhenAStreamEndsGoesOn) {
   RunningServer server;
-  server.service.later = [](const Request& r, bool) -> Reply {
+  server.service.later = [](const ServiceRequest& r, bool) -> ServiceReply {
     if (r.target == "/watch") return EventStream{{{"topic", 0}}, "job"};
     return text_response("fine");
   };
@@ -317,7 +320,7 @@ TEST(Server, AServiceThatThrowsAnythingWhenAStreamEndsGoesOn) {
   watcher.read_until("\r\n\r\n");
   watcher.close();
   server.until([](const ServerCounts& c) { return c.open_connections == 0; });
-  EXPECT_EQ(server.errors.count(Where::stream), 1u);
+  EXPECT_EQ(server.errors.count(ErrorOrigin::stream), 1u);
   RawClient client(server.port());
   client.get("/");
   EXPECT_EQ(client.read_response().body, "fine");
@@ -330,8 +333,8 @@ TEST(Server, RequestsThatComputeForLongDoNotDelayOthers) {
   RunningServer server(options);
   std::promise<void> may_end;
   const auto end = may_end.get_future().share();
-  server.service.is_long = [](const Request& r) { return r.target == "/ask"; };
-  server.service.later = [&](const Request& r, bool) -> Reply {
+  server.service.is_long = [](const ServiceRequest& r) { return r.target == "/ask"; };
+  server.service.later = [&](const ServiceRequest& r, bool) -> ServiceReply {
     if (r.target == "/ask") end.wait();
     return text_response("done " + r.target);
   };
@@ -383,11 +386,11 @@ TEST(Server, SaysThatAPortIsTaken) {
 TEST(Server, StopFinishesWhatWasAccepted) {
   RunningServer server;
   std::promise<void> is_handling, may_end;
-  server.service.at_once = [](const Request& request) -> std::optional<Response> {
+  server.service.at_once = [](const ServiceRequest& request) -> std::optional<ServiceResponse> {
     if (request.target == "/soon") return text_response(request.body);
     return std::nullopt;
   };
-  server.service.later = [&](const Request&, bool) {
+  server.service.later = [&](const ServiceRequest&, bool) {
     is_handling.set_value();
     may_end.get_future().wait();
     return text_response("whole");

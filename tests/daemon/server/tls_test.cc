@@ -92,7 +92,7 @@ TEST(Tls, CarriesRequestsAndEvents) {
   options.tls = make_files(folder, "a");
   options.address = "0.0.0.0";  // a non-loopback address is allowed with TLS
   RunningServer server(options);
-  server.service.later = [](const Request& request, bool) -> Reply {
+  server.service.later = [](const ServiceRequest& request, bool) -> ServiceReply {
     if (request.target == "/watch") return EventStream{{{"topic", 0}}, "x"};
     return text_response(request.target + "\n");
   };
@@ -106,7 +106,7 @@ TEST(Tls, CarriesRequestsAndEvents) {
   client.send("GET /watch HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(client.read_until("\r\n\r\n"), HasSubstr("text/event-stream"));
   for (int id = 1; id < 4; ++id) {
-    server.feed.publish("topic", Event{id, "config", std::string(40'000, 'x')});
+    server.feed.publish("topic", FeedEvent{id, "config", std::string(40'000, 'x')});
     EXPECT_THAT(client.read_until("\n\n"), HasSubstr("id: " + std::to_string(id)));
   }
   server.stop();
@@ -119,10 +119,10 @@ TEST(Tls, ALongPollIsAnsweredAndEndsWhenTheClientLeaves) {
   options.tls = make_files(folder, "a");
   RunningServer server(options);
   std::atomic<int> polls = 0;
-  server.service.later = [&](const Request&, bool) -> Reply {
+  server.service.later = [&](const ServiceRequest&, bool) -> ServiceReply {
     const auto sequence = server.feed.position("topic").sequence;
     ++polls;
-    if (sequence != 1) return Await{"topic", sequence, 3'600'000'000'000};
+    if (sequence != 1) return AwaitEvent{"topic", sequence, 3'600'000'000'000};
     return text_response("moved\n");
   };
   server.start();
@@ -131,10 +131,10 @@ TEST(Tls, ALongPollIsAnsweredAndEndsWhenTheClientLeaves) {
   client.send(poll);
   while (polls < 1) std::this_thread::yield();
   client.send(poll);
-  server.feed.publish("topic", Event{1, "config", "x"});
+  server.feed.publish("topic", FeedEvent{1, "config", "x"});
   EXPECT_THAT(client.read_until("moved\n"), HasSubstr("200 OK"));
   EXPECT_THAT(client.read_until("moved\n"), HasSubstr("200 OK"));
-  server.feed.publish("topic", Event{2, "config", "x"});
+  server.feed.publish("topic", FeedEvent{2, "config", "x"});
   client.send(poll);
   while (polls < 4) std::this_thread::yield();
   client.close();

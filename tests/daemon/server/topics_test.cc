@@ -14,26 +14,26 @@
 namespace hocket {
 namespace {
 
-struct CountingWatcher final : Watcher {
+struct CountingWatcher final : TopicWatcher {
   void moved_on() override { ++calls; }
   int calls = 0;
 };
 
 struct TopicsTest : ::testing::Test {
   void publish(const std::string& topic, std::int64_t id) {
-    feed.publish(topic, Event{id, "config", "x"});
+    feed.publish(topic, FeedEvent{id, "config", "x"});
     topics.published(topic);
   }
 
   Feed feed;
-  Topics topics{feed};
+  WatchedTopics topics{feed};
 };
 
 std::string text_of(std::int64_t id) {
   return "id: " + std::to_string(id) + "\nevent: config\ndata: x\n\n";
 }
 
-std::string text(const Topics::Membership& membership) {
+std::string text(const WatchedTopics::Membership& membership) {
   const auto& text = membership.topic().text;
   return text ? *text : "none";
 }
@@ -42,7 +42,7 @@ TEST_F(TopicsTest, AMemberSeesWhatWasPublishedBeforeIt) {
   publish("a", 1);
   publish("a", 2);
   CountingWatcher watcher;
-  const Topics::Membership present(topics, "a", watcher), none(topics, "b", watcher);
+  const WatchedTopics::Membership present(topics, "a", watcher), none(topics, "b", watcher);
   EXPECT_EQ(present.topic().sequence, feed.position("a").sequence);
   EXPECT_EQ(text(present), text_of(2));
   EXPECT_EQ(none.topic().sequence, 0u);
@@ -54,8 +54,8 @@ TEST_F(TopicsTest, TheFeedKnowsWhichTopicsAreWatched) {
   CountingWatcher watcher;
   EXPECT_FALSE(feed.is_watched("a"));
   {
-    const Topics::Membership first(topics, "a", watcher);
-    { const Topics::Membership second(topics, "a", watcher); }
+    const WatchedTopics::Membership first(topics, "a", watcher);
+    { const WatchedTopics::Membership second(topics, "a", watcher); }
     EXPECT_TRUE(feed.is_watched("a"));
     EXPECT_FALSE(feed.is_watched("b"));
   }
@@ -64,10 +64,10 @@ TEST_F(TopicsTest, TheFeedKnowsWhichTopicsAreWatched) {
 
 TEST_F(TopicsTest, AnEventIsFormattedOnceAndStaysWhileItIsWritten) {
   CountingWatcher watcher;
-  const Topics::Membership first(topics, "a", watcher);
+  const WatchedTopics::Membership first(topics, "a", watcher);
   publish("a", 1);
   const std::shared_ptr<const std::string> written = first.topic().text;
-  const Topics::Membership second(topics, "a", watcher);
+  const WatchedTopics::Membership second(topics, "a", watcher);
   topics.published("a");
   EXPECT_EQ(second.topic().text, written);
   publish("a", 2);
@@ -77,8 +77,8 @@ TEST_F(TopicsTest, AnEventIsFormattedOnceAndStaysWhileItIsWritten) {
 
 TEST_F(TopicsTest, AWatcherMayBeInOneTopicTwice) {
   CountingWatcher watcher;
-  std::optional<Topics::Membership> first(std::in_place, topics, "a", watcher);
-  const Topics::Membership second(topics, "a", watcher);
+  std::optional<WatchedTopics::Membership> first(std::in_place, topics, "a", watcher);
+  const WatchedTopics::Membership second(topics, "a", watcher);
   publish("a", 1);
   EXPECT_EQ(watcher.calls, 2);
   first.reset();
@@ -95,7 +95,7 @@ TEST_F(TopicsTest, TellsTheMembersOfATopicAndNobodyElse) {
     struct Member {
       std::string name;
       std::unique_ptr<CountingWatcher> watcher;
-      Topics::Membership membership;
+      WatchedTopics::Membership membership;
       int expected = 0;
     };
     std::list<Member> members;
@@ -105,7 +105,7 @@ TEST_F(TopicsTest, TellsTheMembersOfATopicAndNobodyElse) {
       const auto kind = random() % 4;
       if (kind == 0) {
         auto watcher = std::make_unique<CountingWatcher>();
-        Topics::Membership membership(topics, name, *watcher);
+        WatchedTopics::Membership membership(topics, name, *watcher);
         members.push_back({name, std::move(watcher), std::move(membership)});
       } else if (kind == 1 && !members.empty()) {
         members.erase(std::next(members.begin(), random() % members.size()));

@@ -49,9 +49,9 @@ std::array<RankRun, kRanks> train_toy(const RunOptions& options,
     report.workload.name = "toy";
     report.config = config;
     const auto run =
-        train(options, {.report = report, .fetched = {}, .before = {}, .kind = {}}, training,
-              {.warn = [&](const std::string& line) { own.warned += line; },
-               .say = [&](const std::string& line) { own.said += line; }});
+        train_job(options, {.report = report, .fetched = {}, .before = {}, .kind = {}}, training,
+                  {.warn = [&](const std::string& line) { own.warned += line; },
+                   .say = [&](const std::string& line) { own.said += line; }});
     ASSERT_TRUE(run) << run.error().message;
     own.run = *run;
     own.weight = model.weight();

@@ -15,10 +15,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 TEST(JobStart, AConfigurationIsDescribedByWhatDiffers) {
-  EXPECT_EQ(describe({}, ""), "partition 4194304 B, credit 16777216 B, 1 stream, fifo");
-  EXPECT_EQ(describe({.streams = 2, .order = CollectiveOrder::negotiated, .compute_parts = 4}, ""),
-            "partition 4194304 B, credit 16777216 B, 2 streams, negotiated, compute_parts 4");
-  EXPECT_THAT(describe({.communication = Communication::parameter_server}, ""),
+  EXPECT_EQ(describe_config({}, ""), "partition 4194304 B, credit 16777216 B, 1 stream, fifo");
+  EXPECT_EQ(
+      describe_config({.streams = 2, .order = CollectiveOrder::negotiated, .compute_parts = 4}, ""),
+      "partition 4194304 B, credit 16777216 B, 2 streams, negotiated, compute_parts 4");
+  EXPECT_THAT(describe_config({.communication = Communication::parameter_server}, ""),
               HasSubstr(", parameter servers"));
 }
 
@@ -28,7 +29,7 @@ TEST(JobStart, ThePlacementIsDescribedByItsLayers) {
   EXPECT_EQ(describe_offload(config, {}, 3), "offload_k of all 3 layers, prefetch_layers 2");
   EXPECT_EQ(describe_offload(config, {.source = OffloadK::Source::measured}, 8),
             "offload_k to be measured, prefetch_layers 2");
-  EXPECT_THAT(describe(config, describe_offload(config, {}, 8)),
+  EXPECT_THAT(describe_config(config, describe_offload(config, {}, 8)),
               HasSubstr("fifo, offload_k 3 of 8"));
 }
 

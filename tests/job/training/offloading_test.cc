@@ -55,7 +55,8 @@ TEST(Offloading, EveryRankTrainsWithTheChoiceOfRankZero) {
     const PhasedRank on_device(collective, options, bytes);
     auto decision = decide_offload(*on_device.training, {}, kMinPlacedSteps);
     ASSERT_TRUE(decision) << decision.error().message;
-    const Phase rest{.config = decision->config, .first_step = kMinPlacedSteps, .end_step = 10};
+    const TrainingPhase rest{
+        .config = decision->config, .first_step = kMinPlacedSteps, .end_step = 10};
     const auto ran = run_phase(*on_device.training, rest);
     ASSERT_TRUE(ran) << ran.error().message;
     trained[rank].emplace(*on_device.model);
@@ -148,7 +149,7 @@ TEST(Offloading, AStaticOrderIsFoundOnADeviceToo) {
     EXPECT_EQ(warnings, "");
     EXPECT_EQ(order->from_step, 3);
     EXPECT_EQ(order->parts.size(), parameter_groups(kOffloadedModel).size());
-    Phase rest{.config = config, .first_step = 3, .end_step = 8};
+    TrainingPhase rest{.config = config, .first_step = 3, .end_step = 8};
     rest.options.static_order = order->parts;
     EXPECT_TRUE(run_phase(*rank.training, rest));
   });

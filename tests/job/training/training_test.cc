@@ -12,11 +12,11 @@ namespace {
 
 using testing::HasSubstr;
 
-Phase graph_phase() {
+TrainingPhase graph_phase() {
   return {.config = {.step_issue = StepIssue::graph}};
 }
 
-std::string why_not(const Phase& phase, bool on_device = true, int ranks = 2) {
+std::string why_not(const TrainingPhase& phase, bool on_device = true, int ranks = 2) {
   return why_task_by_task(phase, on_device, ranks).value_or("as graphs");
 }
 
@@ -28,7 +28,7 @@ TEST(Training, StepsAreGraphsWhereTheyAreAskedForOnADevice) {
 }
 
 TEST(Training, SaysWhyStepsGoTaskByTask) {
-  Phase phase = graph_phase();
+  TrainingPhase phase = graph_phase();
   const LivePhase live;
   phase.live = &live;
   EXPECT_THAT(why_not(phase), HasSubstr("submits each step anew"));
@@ -45,7 +45,7 @@ TEST(Training, SaysWhyStepsGoTaskByTask) {
 }
 
 TEST(Training, AnOrderThatRanksNegotiateIsOfTasks) {
-  Phase phase = graph_phase();
+  TrainingPhase phase = graph_phase();
   phase.config.order = CollectiveOrder::negotiated;
   EXPECT_THAT(why_not(phase), HasSubstr("order=fifo"));
   EXPECT_EQ(why_not(phase, true, 1), "as graphs");

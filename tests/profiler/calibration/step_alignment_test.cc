@@ -24,7 +24,7 @@ std::int64_t longest(const Items& a, const Items& b) {
 
 /// Checks that partners are equal and in order, and returns their number.
 std::int64_t matched(const Items& reference, const Items& other) {
-  const auto partners = align(reference, other);
+  const auto partners = align_sequences(reference, other);
   EXPECT_EQ(partners.size(), other.size());
   std::int64_t last = -1, count = 0;
   for (std::size_t i = 0; i < partners.size(); ++i) {

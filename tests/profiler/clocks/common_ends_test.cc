@@ -209,7 +209,7 @@ TEST(CommonEnds, EveryCollectiveOfAMeshIsMeasuredRight) {
           job.skew_ns.at({collective.group + std::to_string(collective.arrivals.front().rank),
                           collective.sequence});
       double residual_ns = 0;
-      for (const Arrival& arrival : collective.arrivals)
+      for (const CollectiveArrival& arrival : collective.arrivals)
         residual_ns =
             std::max(residual_ns, fits[static_cast<std::size_t>(arrival.rank)].residual_ns);
       EXPECT_NEAR(collective.arrival_skew_ns, skew_ns, 2 * residual_ns + 10);

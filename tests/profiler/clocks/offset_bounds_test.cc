@@ -7,7 +7,7 @@
 namespace hocket {
 namespace {
 
-constexpr Range kLimits{-1e-3, 1e-3};
+constexpr ClockRange kLimits{-1e-3, 1e-3};
 
 struct Bounded {
   OffsetBounds bounds;
@@ -39,7 +39,7 @@ TEST(OffsetBounds, TheTrueLineIsAmongThoseThatTheyLeave) {
     EXPECT_LE(drifts->low, truth.drift);
     EXPECT_GE(drifts->high, truth.drift);
     for (const double x : {-2e9, 0.0, 5e8}) {
-      const Range offsets = truth.bounds.offsets(*drifts, x);
+      const ClockRange offsets = truth.bounds.offsets(*drifts, x);
       EXPECT_LE(offsets.low, truth.offset + truth.drift * x + 1);
       EXPECT_GE(offsets.high, truth.offset + truth.drift * x - 1);
     }
@@ -54,10 +54,10 @@ TEST(OffsetBounds, AgreeWithTryingManyDrifts) {
     const auto drifts = truth.bounds.drifts(kLimits);
     ASSERT_TRUE(drifts);
     const double best_width = truth.bounds.offsets(truth.bounds.best_drift(kLimits)).width();
-    const Range at_5e8 = truth.bounds.offsets(*drifts, 5e8);
+    const ClockRange at_5e8 = truth.bounds.offsets(*drifts, 5e8);
     for (int i = 0; i <= 20'000; ++i) {
       const double drift = kLimits.low + kLimits.width() * i / 20'000;
-      const Range left = truth.bounds.offsets(drift, 5e8);
+      const ClockRange left = truth.bounds.offsets(drift, 5e8);
       ASSERT_LE(left.width(), best_width + 1e-3);
       if (left.width() < 0) continue;
       ASSERT_GE(drift, drifts->low - 1e-15);

@@ -193,7 +193,7 @@ TEST(CollectiveMetrics, EveryRanksArrivalIsKept) {
   const CollectiveMetrics collective = job.measure().collectives.front();
   // The ranks arrive at 500, 530 and 560 and end at 760, 770 and 780.
   EXPECT_EQ(collective.arrivals,
-            (std::vector<Arrival>{{0, 0, 60, 200}, {1, 30, 30, 210}, {2, 60, 0, 220}}));
+            (std::vector<CollectiveArrival>{{0, 0, 60, 200}, {1, 30, 30, 210}, {2, 60, 0, 220}}));
   EXPECT_EQ(collective.clock_error_ns, 11);
 }
 

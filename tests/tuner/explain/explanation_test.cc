@@ -40,8 +40,8 @@ std::vector<Trial> measured(const Space& space, const Function& function, int co
 }
 
 Result<Explanation> explained(const Space& space, const std::vector<Trial>& trials) {
-  const auto make = [&] { return std::make_unique<GaussianSurrogate>(space, Warp::none); };
-  return explain(space, trials, {.make_surrogate = make, .seed = 3});
+  const auto make = [&] { return std::make_unique<GaussianSurrogate>(space, ValueWarp::none); };
+  return explain_search(space, trials, {.make_surrogate = make, .seed = 3});
 }
 
 const ParameterImportance& importance(const Explanation& explanation, const std::string& name) {
@@ -65,9 +65,9 @@ TEST(Explanation, RecommendsTheHighestOfWhatIsMaximised) {
   const Space space = cube(1);
   const auto trials = measured(
       space, [](const auto& x) { return 10 - 8 * std::abs(x[0] - 0.3); }, 40);
-  const auto make = [&] { return std::make_unique<GaussianSurrogate>(space, Warp::none); };
-  const auto explanation =
-      explain(space, trials, {.make_surrogate = make, .seed = 3, .direction = Direction::maximise});
+  const auto make = [&] { return std::make_unique<GaussianSurrogate>(space, ValueWarp::none); };
+  const auto explanation = explain_search(
+      space, trials, {.make_surrogate = make, .seed = 3, .direction = Direction::maximise});
   ASSERT_TRUE(explanation) << explanation.error().message;
   EXPECT_GT(explanation->recommendation.expected, 9);
   EXPECT_LT(explained(space, trials)->recommendation.expected, 6);
@@ -167,7 +167,7 @@ TEST(Explanation, LeavesTheTrialOutThatItPredicts) {
   for (const int i : {0, 1, 2})
     trials.push_back(measured_trial(i + 1, {{"x0", 0.25 * i}}, i * i - 1));
   const auto make = [] { return std::make_unique<MeanSurrogate>(); };
-  const auto explanation = explain(space, trials, {.make_surrogate = make});
+  const auto explanation = explain_search(space, trials, {.make_surrogate = make});
   ASSERT_TRUE(explanation);
   EXPECT_EQ(explanation->basis, "the mean");
   // The values are −1, 0 and 3.
@@ -213,7 +213,7 @@ TEST(Explanation, SlicesFollowTheFunctionAndSkipWhatIsExcluded) {
   const auto& best = explanation->recommendation.params;
   EXPECT_EQ(best.at("a"), ParameterValue(std::int64_t{5}));
   ASSERT_EQ(explanation->slices.size(), 3U);
-  for (const Slice& slice : explanation->slices) {
+  for (const BeliefSlice& slice : explanation->slices) {
     for (const auto& point : slice.points) {
       Params params = best;
       params[slice.name] = point.value;
@@ -254,11 +254,11 @@ TEST(Explanation, RefusesWhatItCannotExplain) {
   other = one;
   other.outcome.value = NAN;
   EXPECT_THAT(message({one, other}), HasSubstr("finite"));
-  const auto make = [&] { return std::make_unique<GaussianSurrogate>(space, Warp::none); };
+  const auto make = [&] { return std::make_unique<GaussianSurrogate>(space, ValueWarp::none); };
   const auto elsewhere =
-      explain(space, std::vector{one, one},
-              {.make_surrogate = make,
-               .recommendation = Recommendation{.params = {{"x0", 3.0}}, .reason = {}}});
+      explain_search(space, std::vector{one, one},
+                     {.make_surrogate = make,
+                      .recommendation = Recommendation{.params = {{"x0", 3.0}}, .reason = {}}});
   ASSERT_FALSE(elsewhere);
   EXPECT_THAT(elsewhere.error().message, HasSubstr("the recommendation"));
 }
@@ -272,7 +272,7 @@ TEST(Explanation, ManyTrialsAreThinnedOutAndTheBestIsKept) {
     trials[444] = measured_trial(445, {{"x0", 0.75}, {"x1", 0.75}}, 0.01);
     double lowest = 0;
     const auto make = [&] { return std::make_unique<MeanSurrogate>(&lowest); };
-    const auto explanation = explain(space, trials, {.make_surrogate = make, .seed = seed});
+    const auto explanation = explain_search(space, trials, {.make_surrogate = make, .seed = seed});
     ASSERT_TRUE(explanation);
     EXPECT_EQ(explanation->completed, 700U);
     EXPECT_EQ(explanation->modelled, kMostModelled);
@@ -310,7 +310,7 @@ TEST(Explanation, StaysFiniteAndInsideItsBoundsForRandomHistories) {
     ASSERT_TRUE(std::isfinite(explanation->variation));
     ASSERT_TRUE(std::isfinite(explanation->recommendation.expected));
     ASSERT_TRUE(std::isfinite(explanation->recommendation.deviation));
-    for (const Slice& slice : explanation->slices) {
+    for (const BeliefSlice& slice : explanation->slices) {
       for (const auto& point : slice.points) {
         ASSERT_TRUE(std::isfinite(point.low) && std::isfinite(point.high));
         ASSERT_LE(point.low, point.expected);

@@ -80,8 +80,8 @@ TEST(ValuesAlong, AreAllOrSomeInOrder) {
     const auto values = values_along(domain, most);
     ASSERT_FALSE(values.empty());
     ASSERT_LE(values.size(), most);
-    if (size(domain) <= most) {
-      ASSERT_EQ(values.size(), size(domain));
+    if (value_count(domain) <= most) {
+      ASSERT_EQ(values.size(), value_count(domain));
     }
     for (std::size_t i = 1; i < values.size(); ++i) {
       ASSERT_NE(values[i], values[i - 1]);

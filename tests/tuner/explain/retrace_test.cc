@@ -35,7 +35,7 @@ TEST(Retrace, FindsTheReasonsOfTheSearch) {
                       .ended = i});
     ASSERT_TRUE(session.tell(*next.params, trials.back().outcome));
   }
-  const auto retraced = retrace(searched(5), trials);
+  const auto retraced = retrace_search(searched(5), trials);
   ASSERT_TRUE(retraced);
   EXPECT_EQ(retraced->reasons, reasons);
   EXPECT_EQ(retraced->recommendation->params, session.recommend()->params);
@@ -43,15 +43,15 @@ TEST(Retrace, FindsTheReasonsOfTheSearch) {
   // A trial that still runs has been asked for, and is not explained.
   auto unfinished = trials;
   unfinished[7].outcome.state = TrialState::running;
-  EXPECT_EQ(retrace(searched(5), unfinished)->reasons.size(), 8U);
+  EXPECT_EQ(retrace_search(searched(5), unfinished)->reasons.size(), 8U);
 
-  const auto other_seed = retrace(searched(6), trials);
+  const auto other_seed = retrace_search(searched(6), trials);
   ASSERT_TRUE(other_seed);
   EXPECT_EQ(other_seed->reasons[0], "the default");
   EXPECT_THAT(other_seed->reasons[1], StartsWith("another setting would be asked for now, since "));
 
   trials[4].outcome.value = NAN;
-  const auto broken = retrace(searched(5), trials);
+  const auto broken = retrace_search(searched(5), trials);
   ASSERT_FALSE(broken);
   EXPECT_THAT(broken.error().message, HasSubstr("trial 5"));
 }
@@ -68,7 +68,7 @@ TEST(Retrace, SaysWhenAnotherSettingWouldBeRecommendedOrNoneIsLeft) {
                       .began = i,
                       .ended = i});
   }
-  const auto again = retrace(options, trials);
+  const auto again = retrace_search(options, trials);
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(again->reasons[2], "not asked for");
 }

@@ -17,7 +17,7 @@
 namespace hocket {
 
 inline Explanation explanation_of(const Space& space, const std::vector<Trial>& trials) {
-  auto explanation = explain(space, trials, {});
+  auto explanation = explain_search(space, trials, {});
   EXPECT_TRUE(explanation) << explanation.error().message;
   return *explanation;
 }

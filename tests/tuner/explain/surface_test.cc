@@ -21,7 +21,7 @@ void expect_near(const std::optional<double>& a, const std::optional<double>& b)
   ASSERT_NEAR(*a, *b, 1e-9 * std::max(std::abs(*a), std::abs(*b)));
 }
 
-TEST(Surface, IsTransposedWithItsParametersExchanged) {
+TEST(BeliefSurface, IsTransposedWithItsParametersExchanged) {
   int seen = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
@@ -64,7 +64,7 @@ TEST_F(SmallPlot, TheSurfaceOfAnExplanationIsOverTheTwoMostImportant) {
   EXPECT_EQ(again.expected, explanation.surface->expected);
 }
 
-TEST(Surface, SaysWhichParametersThereAre) {
+TEST(BeliefSurface, SaysWhichParametersThereAre) {
   const Space space = Space::make({{"chunk", IntegerRange{1, 9}, std::int64_t{5}},
                                    {"order", Choices{{"fifo", "static"}}, std::string("fifo")},
                                    {"fixed", IntegerRange{4, 4}, std::int64_t{4}}})

@@ -11,7 +11,7 @@ namespace hocket {
 namespace {
 
 /// Returns a score that is highest at `peak`.
-Score towards(UnitPoint peak) {
+PointScore towards(UnitPoint peak) {
   return [peak](std::span<const UnitPoint> points) {
     std::vector<double> scores;
     for (const auto& point : points) {
@@ -23,24 +23,24 @@ Score towards(UnitPoint peak) {
   };
 }
 
-TEST(Candidates, RanksTheWholeOfASmallSpace) {
+TEST(CandidatePoints, RanksTheWholeOfASmallSpace) {
   const auto space = Space::make({{"a", IntegerRange{0, 9}, std::int64_t{0}},
                                   {"b", Choices{{"x", "y"}}, std::string("x")}})
                          .value();
-  const auto ranked = Candidates(space).ranked(towards({0.75, 0.75}), {}, 0);
+  const auto ranked = CandidatePoints(space).ranked(towards({0.75, 0.75}), {}, 0);
   ASSERT_EQ(std::set<UnitPoint>(ranked.begin(), ranked.end()).size(), 20u);
   EXPECT_EQ(ranked.size(), 20u);
   EXPECT_EQ(space.decode(ranked.front()),
             (Params{{"a", std::int64_t{7}}, {"b", std::string("y")}}));
 }
 
-TEST(Candidates, ClimbsToThePeakOfALargeSpace) {
+TEST(CandidatePoints, ClimbsToThePeakOfALargeSpace) {
   const auto space = Space::make({{"a", IntegerRange{1, 1 << 30, true}, std::int64_t{1}},
                                   {"b", RealRange{-1, 1}, 0.0},
                                   {"c", IntegerRange{1, 4}, std::int64_t{1}},
                                   {"d", Choices{{"x", "y", "z"}}, std::string("x")}})
                          .value();
-  const Candidates candidates(space);
+  const CandidatePoints candidates(space);
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
     const UnitPoint peak{0.3, 0.9, 0.375, 0.5};
@@ -49,34 +49,34 @@ TEST(Candidates, ClimbsToThePeakOfALargeSpace) {
   }
 }
 
-TEST(Candidates, StartsFromKnownPointsToo) {
+TEST(CandidatePoints, StartsFromKnownPointsToo) {
   // The peak is too narrow for the filling points to hit.
   const auto space =
       Space::make({{"a", RealRange{0, 1}, 0.0}, {"b", RealRange{0, 1}, 0.0}}).value();
   const UnitPoint peak{0.1234567, 0.7654321};
-  const Score spike = [&](std::span<const UnitPoint> points) {
+  const PointScore spike = [&](std::span<const UnitPoint> points) {
     auto scores = towards(peak)(points);
     for (double& score : scores) score = score > -1e-8 ? 1 + score : 0;
     return scores;
   };
   const std::vector<UnitPoint> known{{0.12341, 0.76543}};
-  const auto best = Candidates(space).ranked(spike, known, 1).front();
+  const auto best = CandidatePoints(space).ranked(spike, known, 1).front();
   EXPECT_NEAR(best[0], peak[0], 1e-3);
 }
 
-TEST(Candidates, ScoresAHundredThousandPointsOneByOne) {
+TEST(CandidatePoints, ScoresAHundredThousandPointsOneByOne) {
   const auto space = Space::make({{"a", IntegerRange{1, 1000}, std::int64_t{1}},
                                   {"b", IntegerRange{1, 100}, std::int64_t{1}}},
                                  {"a>=b"})
                          .value();
-  const Candidates candidates(space);
+  const CandidatePoints candidates(space);
   for (std::uint64_t seed = 0; seed < 3; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const Params hidden = space.decode({0.5 + random_unit(random) / 2, 0.3});
     const UnitPoint peak = space.encode(hidden);
     std::size_t asked = 0;
-    const Score spike = [&](std::span<const UnitPoint> points) {
+    const PointScore spike = [&](std::span<const UnitPoint> points) {
       asked += points.size();
       std::vector<double> scores;
       for (const auto& point : points) scores.push_back(point == peak ? 1 : 0);
@@ -89,13 +89,13 @@ TEST(Candidates, ScoresAHundredThousandPointsOneByOne) {
   }
 }
 
-TEST(Candidates, TheFirstAreTheSameHoweverManyAreWanted) {
+TEST(CandidatePoints, TheFirstAreTheSameHoweverManyAreWanted) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const Space space = random_space(random);
     const UnitPoint peak(space.parameters().size(), random_unit(random));
-    const Candidates candidates(space);
+    const CandidatePoints candidates(space);
     auto all = candidates.ranked(towards(peak), {}, seed);
     const auto few = candidates.ranked(towards(peak), {}, seed, 5);
     ASSERT_EQ(few.size(), std::min<std::size_t>(all.size(), 5));
@@ -104,19 +104,19 @@ TEST(Candidates, TheFirstAreTheSameHoweverManyAreWanted) {
   }
 }
 
-TEST(Candidates, ClimbsWithinTheConstraints) {
+TEST(CandidatePoints, ClimbsWithinTheConstraints) {
   const auto space =
       Space::make({{"a", RealRange{0, 1}, 0.1}, {"b", RealRange{0, 1}, 0.1}}, {"a+b<=1"}).value();
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
     // The peak is excluded; the nearest allowed point to it is the middle of the edge.
-    const auto best = Candidates(space).ranked(towards({1, 1}), {}, seed).front();
+    const auto best = CandidatePoints(space).ranked(towards({1, 1}), {}, seed).front();
     EXPECT_GT(best[0] + best[1], 0.98);
     EXPECT_NEAR(best[0], 0.5, 0.1);
   }
 }
 
-TEST(Candidates, AreAlwaysAllowedPointsOfTheSpace) {
+TEST(CandidatePoints, AreAlwaysAllowedPointsOfTheSpace) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
@@ -124,12 +124,12 @@ TEST(Candidates, AreAlwaysAllowedPointsOfTheSpace) {
     if (!space) continue;
     const UnitPoint peak(space->parameters().size(), random_unit(random));
     const bool has_scores = pick(random, 0, 3) > 0;
-    const Score score = [&](std::span<const UnitPoint> points) {
+    const PointScore score = [&](std::span<const UnitPoint> points) {
       for (const auto& point : points) EXPECT_TRUE(space->allows(point));
       return has_scores ? towards(peak)(points) : std::vector<double>(points.size(), NAN);
     };
     const std::vector<UnitPoint> known{space->encode(space->defaults())};
-    for (const auto& point : Candidates(*space).ranked(score, known, seed)) {
+    for (const auto& point : CandidatePoints(*space).ranked(score, known, seed)) {
       ASSERT_TRUE(space->admit(space->decode(point)));
     }
   }

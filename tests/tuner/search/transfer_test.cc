@@ -88,7 +88,7 @@ TEST(AdaptedDonor, HoldsEachAdmittedSettingOnceTheBestFirst) {
       donor.evaluations.push_back(std::move(evaluation));
     }
     for (const auto& params : failed) admitted.erase(params);
-    const Donor result = adapted(donor, *own);
+    const Donor result = adapted_donor(donor, *own);
     EXPECT_EQ(result.study, "d");
     EXPECT_EQ(result.distance, 2);
     ASSERT_EQ(result.evaluations.size(), std::min(admitted.size(), kMostDonorSettings));
@@ -101,7 +101,7 @@ TEST(AdaptedDonor, HoldsEachAdmittedSettingOnceTheBestFirst) {
         ASSERT_LE(result.evaluations[i - 1].value, evaluation.value);
       }
     }
-    ASSERT_EQ(adapted(result, *own), result);
+    ASSERT_EQ(adapted_donor(result, *own), result);
     const auto best = best_settings(result);
     ASSERT_EQ(best.size(), std::min(result.evaluations.size(), kReplayedSettings));
     for (std::size_t i = 0; i < best.size(); ++i) ASSERT_EQ(best[i], result.evaluations[i].params);
@@ -111,15 +111,15 @@ TEST(AdaptedDonor, HoldsEachAdmittedSettingOnceTheBestFirst) {
 TEST(AdaptedDonor, TakesTheMeanOfRepeatedSettings) {
   const auto space = Space::make({{"a", IntegerRange{1, 3}, std::int64_t{1}}}).value();
   const auto at = [](std::int64_t a) { return Params{{"a", a}}; };
-  const Donor result = adapted({.study = "d",
-                                .evaluations = {{at(1), 4, 0},
-                                                {at(2), 1, 0},
-                                                {at(1), 2, 0},
-                                                {at(2), 7, 0},
-                                                {at(3), 0.5, 0},
-                                                {at(3), std::nullopt, 0},
-                                                {at(9), 0.1, 0}}},
-                               space);
+  const Donor result = adapted_donor({.study = "d",
+                                      .evaluations = {{at(1), 4, 0},
+                                                      {at(2), 1, 0},
+                                                      {at(1), 2, 0},
+                                                      {at(2), 7, 0},
+                                                      {at(3), 0.5, 0},
+                                                      {at(3), std::nullopt, 0},
+                                                      {at(9), 0.1, 0}}},
+                                     space);
   ASSERT_EQ(result.evaluations.size(), 2U);
   EXPECT_EQ(result.evaluations[0], (Evaluation{at(1), 3, 0}));
   EXPECT_EQ(result.evaluations[1], (Evaluation{at(2), 4, 0}));
@@ -141,7 +141,7 @@ TEST(RankingLoss, IsTheShareOfPairsInTheWrongOrder) {
 
 TEST(TransferSurrogate, IsThePlainProcessWithoutValuesEnough) {
   const Valley function(1, 0);
-  TransferSurrogate surrogate(cube(), adapted(donor_of(function, 1), cube()));
+  TransferSurrogate surrogate(cube(), adapted_donor(donor_of(function, 1), cube()));
   GaussianSurrogate plain(cube());
   const auto points = sobol_points(3, 100, 20, 3);
   for (std::size_t count = 1; count < kLeastTransferValues; ++count) {
@@ -157,7 +157,7 @@ TEST(TransferSurrogate, IsThePlainProcessWithoutValuesEnough) {
 
 TEST(TransferSurrogate, IsThePlainProcessWithMoreValuesThanAModelKeeps) {
   const Valley function(1, 0);
-  TransferSurrogate surrogate(cube(), adapted(donor_of(function, 1), cube()));
+  TransferSurrogate surrogate(cube(), adapted_donor(donor_of(function, 1), cube()));
   GaussianSurrogate plain(cube());
   const auto told = observed(function, GaussianSurrogate::kMostKept + 44, 1);
   const auto points = sobol_points(3, 100, 20, 3);
@@ -173,7 +173,7 @@ TEST(TransferSurrogate, NeverJoinsADonorThatSaysTheOpposite) {
     SCOPED_TRACE(seed);
     const Valley function(seed, 0);
     const auto negated = [&](const Params& params) { return 1 / function(params); };
-    TransferSurrogate surrogate(cube(), adapted(donor_of(negated, seed, 30), cube()));
+    TransferSurrogate surrogate(cube(), adapted_donor(donor_of(negated, seed, 30), cube()));
     GaussianSurrogate plain(cube());
     for (const std::size_t count : {8U, 16U}) {
       const auto told = observed(function, count, seed);
@@ -190,7 +190,7 @@ TEST(TransferSurrogate, IsThePlainProcessWhereWhatIsLeftIsNoNumber) {
   Donor donor{.study = "rising"};
   for (const double x : {0.0, 0.25, 0.5, 0.75, 1.0})
     donor.evaluations.push_back({{{"x", x}}, std::exp(x), 0});
-  TransferSurrogate surrogate(line, adapted(donor, line));
+  TransferSurrogate surrogate(line, adapted_donor(donor, line));
   GaussianSurrogate plain(line);
   const double most = 1.7e308;
   const std::vector<Observation> told{
@@ -210,7 +210,7 @@ TEST(TransferSurrogate, PredictsBetterWithASimilarDonor) {
     const Valley function(seed, 0);
     Valley similar(seed, 0.03);
     similar.scale = 7;
-    TransferSurrogate surrogate(cube(), adapted(donor_of(similar, seed, 40), cube()));
+    TransferSurrogate surrogate(cube(), adapted_donor(donor_of(similar, seed, 40), cube()));
     GaussianSurrogate plain(cube());
     const auto told = observed(function, 8, seed);
     surrogate.fit(told, {});
@@ -271,7 +271,7 @@ TEST(Transfer, AnUnrelatedOrOppositeStudyCostsLittleMoreThanItsReplays) {
 
 TEST(Transfer, TriesTheDefaultThenTheBestOfTheDonorAndSaysSo) {
   const Donor donor = donor_of(Valley(3, 0), 3);
-  const auto best = best_settings(adapted(donor, cube()));
+  const auto best = best_settings(adapted_donor(donor, cube()));
   const auto search = make_search(cube(), {.seed = 4, .step = {}, .donor = donor}).value();
   EXPECT_EQ(search->ask()->reason, "the default");
   for (const Params& params : best) {

@@ -104,14 +104,15 @@ TEST(Parameter, RefusesADefaultOutside) {
 }
 
 TEST(Parameter, MiddleIsInTheMiddle) {
-  EXPECT_EQ(middle(IntegerRange{1, 4}), ParameterValue(std::int64_t{2}));
-  EXPECT_EQ(middle(IntegerRange{-5, -1}), ParameterValue(std::int64_t{-3}));
-  EXPECT_EQ(middle(IntegerRange{INT64_MIN, INT64_MAX}), ParameterValue(std::int64_t{-1}));
-  EXPECT_EQ(middle(IntegerRange{1 << 16, 1 << 26, true}), ParameterValue(std::int64_t{1 << 21}));
-  EXPECT_EQ(middle(RealRange{1, 3}), ParameterValue(2.0));
-  EXPECT_NEAR(std::get<double>(middle(RealRange{1e-4, 1e2, true})), 0.1, 1e-12);
-  EXPECT_EQ(middle(Choices{{"b", "a"}}), ParameterValue(std::string("b")));
-  EXPECT_EQ(middle(Levels{{1.0, 2.0, 8.0, 9.0}}), ParameterValue(2.0));
+  EXPECT_EQ(middle_value(IntegerRange{1, 4}), ParameterValue(std::int64_t{2}));
+  EXPECT_EQ(middle_value(IntegerRange{-5, -1}), ParameterValue(std::int64_t{-3}));
+  EXPECT_EQ(middle_value(IntegerRange{INT64_MIN, INT64_MAX}), ParameterValue(std::int64_t{-1}));
+  EXPECT_EQ(middle_value(IntegerRange{1 << 16, 1 << 26, true}),
+            ParameterValue(std::int64_t{1 << 21}));
+  EXPECT_EQ(middle_value(RealRange{1, 3}), ParameterValue(2.0));
+  EXPECT_NEAR(std::get<double>(middle_value(RealRange{1e-4, 1e2, true})), 0.1, 1e-12);
+  EXPECT_EQ(middle_value(Choices{{"b", "a"}}), ParameterValue(std::string("b")));
+  EXPECT_EQ(middle_value(Levels{{1.0, 2.0, 8.0, 9.0}}), ParameterValue(2.0));
 }
 
 TEST(Parameter, DecodedValuesAreInsideAndTheirCodesComeBack) {
@@ -126,12 +127,12 @@ TEST(Parameter, DecodedValuesAreInsideAndTheirCodesComeBack) {
       ASSERT_GE(code, 0);
       ASSERT_LE(code, 1);
       ASSERT_TRUE(admit(domain, decode(domain, code)));
-      const bool exact = size(domain) < (std::uint64_t{1} << 40);
+      const bool exact = value_count(domain) < (std::uint64_t{1} << 40);
       if (exact) {
         ASSERT_EQ(decode(domain, code), value);
       }
     }
-    ASSERT_TRUE(admit(domain, middle(domain)));
+    ASSERT_TRUE(admit(domain, middle_value(domain)));
   }
 }
 
@@ -143,7 +144,7 @@ TEST(Parameter, EveryLevelHasACodeOfItsOwn) {
   for (const auto& domain : domains) {
     SCOPED_TRACE(describe(domain));
     double last = -1;
-    for (std::uint64_t i = 0; i < size(domain); ++i) {
+    for (std::uint64_t i = 0; i < value_count(domain); ++i) {
       const auto value = value_at(domain, i);
       EXPECT_GT(encode(domain, value), last);
       last = encode(domain, value);
@@ -168,12 +169,12 @@ TEST(Parameter, UniformPointsReachLevelsEvenly) {
 }
 
 TEST(Parameter, SizeCountsAndSaturates) {
-  EXPECT_EQ(size(IntegerRange{-1, 1}), 3u);
-  EXPECT_EQ(size(IntegerRange{INT64_MIN, INT64_MAX}), UINT64_MAX);
-  EXPECT_EQ(size(RealRange{1, 1}), 1u);
-  EXPECT_EQ(size(RealRange{1, 2}), UINT64_MAX);
-  EXPECT_EQ(size(Choices{{"a", "b"}}), 2u);
-  EXPECT_EQ(size(Levels{{1.0, 2.0, 4.0}}), 3u);
+  EXPECT_EQ(value_count(IntegerRange{-1, 1}), 3u);
+  EXPECT_EQ(value_count(IntegerRange{INT64_MIN, INT64_MAX}), UINT64_MAX);
+  EXPECT_EQ(value_count(RealRange{1, 1}), 1u);
+  EXPECT_EQ(value_count(RealRange{1, 2}), UINT64_MAX);
+  EXPECT_EQ(value_count(Choices{{"a", "b"}}), 2u);
+  EXPECT_EQ(value_count(Levels{{1.0, 2.0, 4.0}}), 3u);
 }
 
 }  // namespace

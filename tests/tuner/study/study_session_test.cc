@@ -428,13 +428,14 @@ TEST(StudySession, TimesOfASingleObjectiveAreSimulated) {
       .space = session_of(SearchMethod::model, 1).space, .objective = {}, .working_directory = "/"};
   for (const char* text : {"auto", "wall", "report", "regex:t=(.)", "file:x", "memory"}) {
     definition.objective = parse_objective(text).value();
-    EXPECT_EQ(simulates(definition), definition.objective.kind != ObjectiveKind::memory) << text;
-    EXPECT_EQ(session_options(definition).search.simulate, simulates(definition));
+    EXPECT_EQ(uses_simulator(definition), definition.objective.kind != ObjectiveKind::memory)
+        << text;
+    EXPECT_EQ(session_options(definition).search.simulate, uses_simulator(definition));
     EXPECT_EQ(session_options(definition).search.objectives, 1U);
   }
   definition.objective = parse_objective("report").value();
   definition.other_objectives = {parse_objective("memory").value()};
-  EXPECT_FALSE(simulates(definition));
+  EXPECT_FALSE(uses_simulator(definition));
   EXPECT_EQ(session_options(definition).search.objectives, 2U);
 }
 

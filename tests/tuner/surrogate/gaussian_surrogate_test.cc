@@ -61,7 +61,7 @@ TEST(GaussianSurrogate, FollowsAValueLessTheNoisierItsTrialWas) {
   const UnitPoint odd{0.45};
   double last = 0;
   for (const double standard_error : {0.0, 0.2, 0.5, 2.0, 1e9}) {
-    GaussianSurrogate surrogate(space, Warp::none);
+    GaussianSurrogate surrogate(space, ValueWarp::none);
     std::vector<Observation> told;
     for (int i = 0; i <= 10; ++i) {
       const double x = 0.1 * i;

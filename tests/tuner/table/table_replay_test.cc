@@ -36,7 +36,7 @@ std::vector<ReplayedTrial> replay_with(const RecordedTable& table, SearchMethod 
                                        std::size_t trials, std::uint64_t seed) {
   const auto search =
       make_search(table.space(), {.method = method, .seed = seed, .step = {}}).value();
-  return replay(table, *search, trials, seed).value();
+  return replay_table(table, *search, trials, seed).value();
 }
 
 TEST(TableReplay, EachTrialIsAMeasurementOfARecordedSetting) {

@@ -12,23 +12,24 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string problem_of(const std::string& text, const Evidence& evidence, std::size_t skip = 0) {
-  return problem(parse_limit(text).value(), skip, evidence).value_or("within");
+std::string problem_of(const std::string& text, const TrialEvidence& evidence,
+                       std::size_t skip = 0) {
+  return limit_problem(parse_limit(text).value(), skip, evidence).value_or("within");
 }
 
-TEST(Limit, ReadsAnObjectiveAndItsBound) {
-  EXPECT_EQ(parse_limit("memory<=4G"), (Limit{{ObjectiveKind::memory, ""}, 0x1p32}));
-  EXPECT_EQ(parse_limit("wall<=60s"), (Limit{{ObjectiveKind::wall, ""}, 60e9}));
-  EXPECT_EQ(parse_limit("report<=1500"), (Limit{{ObjectiveKind::report, ""}, 1500}));
+TEST(MetricLimit, ReadsAnObjectiveAndItsBound) {
+  EXPECT_EQ(parse_limit("memory<=4G"), (MetricLimit{{ObjectiveKind::memory, ""}, 0x1p32}));
+  EXPECT_EQ(parse_limit("wall<=60s"), (MetricLimit{{ObjectiveKind::wall, ""}, 60e9}));
+  EXPECT_EQ(parse_limit("report<=1500"), (MetricLimit{{ObjectiveKind::report, ""}, 1500}));
   EXPECT_EQ(parse_limit("regex:(a<=[0-9]+)<=3.5"),
-            (Limit{{ObjectiveKind::regex, "(a<=[0-9]+)"}, 3.5}));
-  EXPECT_EQ(parse_limit("file:x<=y<=0"), (Limit{{ObjectiveKind::file, "x<=y"}, 0}));
+            (MetricLimit{{ObjectiveKind::regex, "(a<=[0-9]+)"}, 3.5}));
+  EXPECT_EQ(parse_limit("file:x<=y<=0"), (MetricLimit{{ObjectiveKind::file, "x<=y"}, 0}));
   EXPECT_EQ(parse_limit("regex:(a<=[0-9]+)>=3.5"),
-            (Limit{{ObjectiveKind::regex, "(a<=[0-9]+)"}, 3.5, true}));
+            (MetricLimit{{ObjectiveKind::regex, "(a<=[0-9]+)"}, 3.5, true}));
   EXPECT_EQ(readable(*parse_limit("speed[tokens/s]=regex:t=(.)>=9")), "speed>=9 tokens/s");
 }
 
-TEST(Limit, RefusesOtherText) {
+TEST(MetricLimit, RefusesOtherText) {
   const auto refusal = [](const char* text) {
     const auto limit = parse_limit(text);
     return limit ? std::string("accepted") : limit.error().message;
@@ -50,7 +51,7 @@ TEST(Limit, RefusesOtherText) {
   EXPECT_THAT(refusal(""), HasSubstr("expected OBJECTIVE<=NUMBER"));
 }
 
-TEST(Limit, MutatedTextIsRefusedOrComesBack) {
+TEST(MetricLimit, MutatedTextIsRefusedOrComesBack) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 5000; ++i) {
     SCOPED_TRACE(i);
@@ -66,8 +67,8 @@ TEST(Limit, MutatedTextIsRefusedOrComesBack) {
   }
 }
 
-TEST(Limit, SaysWhatIsOverIt) {
-  Evidence evidence;
+TEST(MetricLimit, SaysWhatIsOverIt) {
+  TrialEvidence evidence;
   evidence.peak_memory_bytes = std::int64_t{5} << 30;
   evidence.wall_ns = 61'000'000'000;
   evidence.stdout_text = "loss=9\nloss=4\n";
@@ -82,10 +83,10 @@ TEST(Limit, SaysWhatIsOverIt) {
             "speed 4 tokens/s is under the limit of 5 tokens/s");
 }
 
-TEST(Limit, WhatWasNotMeasuredIsNotWithin) {
-  EXPECT_EQ(problem_of("regex:x=(.)<=1", Evidence{}),
+TEST(MetricLimit, WhatWasNotMeasuredIsNotWithin) {
+  EXPECT_EQ(problem_of("regex:x=(.)<=1", TrialEvidence{}),
             "limit regex:x=(.)<=1: no match of x=(.): the command printed nothing");
-  EXPECT_EQ(problem_of("report<=1ms", Evidence{}),
+  EXPECT_EQ(problem_of("report<=1ms", TrialEvidence{}),
             "limit report<=1 ms: the job wrote no report to the file that HOCKET_REPORT names");
 }
 

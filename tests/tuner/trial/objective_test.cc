@@ -14,13 +14,14 @@ using ::testing::ElementsAre;
 
 const Objective kStep{ObjectiveKind::regex, "step_ms=(\\S+)"};
 
-std::string problem(const Objective& objective, const Evidence& evidence, std::size_t skip = 0) {
-  const auto measured = evaluate(objective, skip, evidence);
+std::string problem(const Objective& objective, const TrialEvidence& evidence,
+                    std::size_t skip = 0) {
+  const auto measured = evaluate_objective(objective, skip, evidence);
   return measured ? "measured" : measured.error().message;
 }
 
-Evidence output(std::string text) {
-  Evidence evidence;
+TrialEvidence output(std::string text) {
+  TrialEvidence evidence;
   evidence.stdout_text = std::move(text);
   return evidence;
 }
@@ -70,25 +71,25 @@ TEST(Objective, HasADirectionANameAndAUnit) {
 }
 
 TEST(Objective, WallIsTheWholeRun) {
-  Evidence evidence;
+  TrialEvidence evidence;
   evidence.wall_ns = 1234;
-  const auto measured = evaluate({ObjectiveKind::wall, ""}, 5, evidence);
+  const auto measured = evaluate_objective({ObjectiveKind::wall, ""}, 5, evidence);
   ASSERT_TRUE(measured);
   EXPECT_EQ(measured->value, 1234);
   EXPECT_EQ(measured->spread, 0);
 }
 
 TEST(Objective, MemoryIsThePeak) {
-  Evidence evidence;
+  TrialEvidence evidence;
   evidence.peak_memory_bytes = 1 << 20;
-  const auto measured = evaluate({ObjectiveKind::memory, ""}, 5, evidence);
+  const auto measured = evaluate_objective({ObjectiveKind::memory, ""}, 5, evidence);
   ASSERT_TRUE(measured);
   EXPECT_EQ(measured->value, 1 << 20);
   EXPECT_THAT(measured->samples, ElementsAre(1 << 20));
 }
 
 TEST(Objective, ReportIsTheMedianIteration) {
-  Evidence evidence;
+  TrialEvidence evidence;
   EXPECT_EQ(problem({ObjectiveKind::report, ""}, evidence),
             "the job wrote no report to the file that HOCKET_REPORT names");
   evidence.report.emplace();
@@ -96,7 +97,7 @@ TEST(Objective, ReportIsTheMedianIteration) {
   for (const std::int64_t wall_ns : {30, 10, 20}) {
     evidence.report->iterations.push_back({wall_ns, 1, 1, 1});
   }
-  const auto measured = evaluate({ObjectiveKind::report, ""}, 0, evidence);
+  const auto measured = evaluate_objective({ObjectiveKind::report, ""}, 0, evidence);
   ASSERT_TRUE(measured);
   EXPECT_EQ(measured->value, 20);
   EXPECT_EQ(measured->spread, 5);
@@ -105,18 +106,18 @@ TEST(Objective, ReportIsTheMedianIteration) {
 
 TEST(Objective, PatternTakesTheMedianAfterWarmUp) {
   const auto evidence = output("step_ms=100\nstep_ms=1e0 step_ms=0\nstep_ms=3.5\n");
-  const auto measured = evaluate(kStep, 1, evidence);
+  const auto measured = evaluate_objective(kStep, 1, evidence);
   ASSERT_TRUE(measured) << measured.error().message;
   EXPECT_THAT(measured->samples, ElementsAre(1, 0, 3.5));
   EXPECT_EQ(measured->value, 1);
 }
 
 TEST(Objective, PatternLooksIntoStderrWhenStdoutHasNone) {
-  Evidence evidence = output("nothing here");
+  TrialEvidence evidence = output("nothing here");
   evidence.stderr_text = "step_ms=7";
-  EXPECT_EQ(evaluate(kStep, 0, evidence)->value, 7);
+  EXPECT_EQ(evaluate_objective(kStep, 0, evidence)->value, 7);
   evidence.stdout_text = "step_ms=8";
-  EXPECT_THAT(evaluate(kStep, 0, evidence)->samples, ElementsAre(8));
+  EXPECT_THAT(evaluate_objective(kStep, 0, evidence)->samples, ElementsAre(8));
 }
 
 TEST(Objective, PatternErrorsSayWhatWasFound) {
@@ -139,7 +140,7 @@ TEST(Objective, PatternErrorsSayWhatWasFound) {
 
 TEST(Objective, FileHoldsOneNumberALine) {
   const Objective file{ObjectiveKind::file, "out.txt"};
-  Evidence evidence;
+  TrialEvidence evidence;
   EXPECT_EQ(problem(file, evidence), "the command wrote no file out.txt");
   evidence.file_text = " \n";
   EXPECT_EQ(problem(file, evidence), "file out.txt: expected a number, found nothing");
@@ -148,8 +149,8 @@ TEST(Objective, FileHoldsOneNumberALine) {
   evidence.file_text = "-1";
   EXPECT_EQ(problem(file, evidence), "file out.txt: expected a number of at least 0, found \"-1\"");
   evidence.file_text = " 4\r\n\n2\n9";
-  EXPECT_THAT(evaluate(file, 0, evidence)->samples, ElementsAre(4, 2, 9));
-  EXPECT_EQ(evaluate(file, 0, evidence)->value, 4);
+  EXPECT_THAT(evaluate_objective(file, 0, evidence)->samples, ElementsAre(4, 2, 9));
+  EXPECT_EQ(evaluate_objective(file, 0, evidence)->value, 4);
 }
 
 TEST(Objective, MutatedOutputNeverYieldsABadValue) {
@@ -157,10 +158,10 @@ TEST(Objective, MutatedOutputNeverYieldsABadValue) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto text = mutated("step_ms=1.5\nstep_ms=-2 step_ms=1e9\n", random);
-    Evidence evidence = output(text);
+    TrialEvidence evidence = output(text);
     evidence.file_text = text.substr(8);
     for (const auto& objective : {kStep, Objective{ObjectiveKind::file, "f"}}) {
-      const auto measured = evaluate(objective, 0, evidence);
+      const auto measured = evaluate_objective(objective, 0, evidence);
       if (!measured) continue;
       ASSERT_TRUE(std::isfinite(measured->value));
       ASSERT_GE(measured->value, 0);

@@ -60,9 +60,9 @@ TEST(LiveSamples, AreInTheEndThoseOfTheWholeOutput) {
     for (std::size_t seen = 0; seen < text.size(); seen += 1 + random() % 8) {
       static_cast<void>(live.read({std::string_view(text).substr(0, seen), ""}));
     }
-    Evidence evidence;
+    TrialEvidence evidence;
     evidence.stdout_text = text;
-    const auto whole = evaluate(objective, 1, evidence);
+    const auto whole = evaluate_objective(objective, 1, evidence);
     EXPECT_EQ(live.read({text, ""}), whole ? whole->samples : std::vector<double>());
   }
 }

@@ -17,15 +17,15 @@ constexpr std::uint64_t kGridTries = std::uint64_t{1} << 20;
 /// Returns the number of values of `domain` on a grid of 2^level + 1 values (one, the middle, on
 /// level 0).
 std::uint64_t level_size(const Domain& domain, unsigned level) {
-  const std::uint64_t all = size(domain);
+  const std::uint64_t all = value_count(domain);
   if (std::holds_alternative<Choices>(domain)) return all;
   return level == 0 ? 1 : std::min(all, (std::uint64_t{1} << level) + 1);
 }
 
 ParameterValue level_value(const Domain& domain, unsigned level, std::uint64_t index) {
   const std::uint64_t count = level_size(domain, level);
-  if (count == size(domain)) return value_at(domain, index);
-  if (count == 1) return middle(domain);
+  if (count == value_count(domain)) return value_at(domain, index);
+  if (count == 1) return middle_value(domain);
   return decode(domain, static_cast<double>(index) / static_cast<double>(count - 1));
 }
 

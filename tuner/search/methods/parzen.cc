@@ -141,7 +141,7 @@ double ParzenWindows::log_density(const ParameterValue& value) const {
     const auto it = std::find(names.begin(), names.end(), std::get<std::string>(value));
     return std::log(shares_[static_cast<std::size_t>(it - names.begin())]);
   }
-  const std::uint64_t count = size(domain_);
+  const std::uint64_t count = value_count(domain_);
   const bool has_bins = count <= kMaxBins;
   const auto [low, high] = has_bins ? bin_of(domain_, value, count) : std::pair(0.0, 1.0);
   const double at = encode(domain_, value);

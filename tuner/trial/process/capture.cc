@@ -4,7 +4,7 @@
 
 namespace hocket {
 
-void Capture::append(std::string_view bytes) {
+void OutputCapture::append(std::string_view bytes) {
   const std::size_t room = std::min(half_ - head_.size(), bytes.size());
   head_.append(bytes.substr(0, room));
   tail_.append(bytes.substr(room));
@@ -14,11 +14,11 @@ void Capture::append(std::string_view bytes) {
   tail_.erase(0, tail_.size() - half_);
 }
 
-std::string Capture::text() const {
+std::string OutputCapture::text() const {
   return excerpt(2 * half_);
 }
 
-std::string Capture::excerpt(std::size_t limit_bytes) const {
+std::string OutputCapture::excerpt(std::size_t limit_bytes) const {
   const std::size_t half = limit_bytes / 2;
   if (left_out_ == 0 && head_.size() + tail_.size() <= 2 * half) return head_ + tail_;
   // The end may begin in the head, where the tail is shorter than half the limit.

@@ -9,9 +9,9 @@
 
 namespace hocket {
 
-class Capture {
+class OutputCapture {
  public:
-  explicit Capture(std::size_t limit_bytes) : half_(limit_bytes / 2) {}
+  explicit OutputCapture(std::size_t limit_bytes) : half_(limit_bytes / 2) {}
 
   void append(std::string_view bytes);
 

@@ -9,22 +9,22 @@
 
 namespace hocket {
 
-class Descriptor {
+class FileDescriptor {
  public:
-  Descriptor() = default;
+  FileDescriptor() = default;
   /// Takes ownership of `fd`, duplicated to a number above stdin, stdout and stderr, which a child
   /// replaces.
-  explicit Descriptor(int fd) : fd_(fd) {
+  explicit FileDescriptor(int fd) : fd_(fd) {
     if (fd < 0 || fd > 2) return;
     fd_ = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     close(fd);
   }
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
     std::swap(fd_, other.fd_);
     return *this;
   }
-  ~Descriptor() { reset(); }
+  ~FileDescriptor() { reset(); }
 
   void reset() {
     if (fd_ >= 0) close(fd_);

@@ -26,7 +26,7 @@ using Buffer = std::array<char, 4096>;
 std::string_view read_proc_file(const char* pid, const char* name, Buffer& buffer) {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%.20s/%.20s", pid, name);
-  const Descriptor file(open(path, O_RDONLY | O_CLOEXEC));
+  const FileDescriptor file(open(path, O_RDONLY | O_CLOEXEC));
   const ssize_t length = file ? ::read(file.get(), buffer.data(), buffer.size()) : 0;
   return {buffer.data(), static_cast<std::size_t>(length > 0 ? length : 0)};
 }

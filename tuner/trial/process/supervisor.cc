@@ -204,7 +204,7 @@ class Supervisor {
 
 }  // namespace
 
-void supervise(const SupervisedCommand& command) {
+void supervise_command(const SupervisedCommand& command) {
   // Leaves the terminal's foreground group. An ignored SIGCHLD would discard exit statuses.
   setpgid(0, 0);
   signal(SIGCHLD, SIG_DFL);

@@ -35,6 +35,6 @@ struct SupervisedCommand {
 };
 
 /// Starts and supervises the command. Requires that every signal is blocked. Never returns.
-[[noreturn]] void supervise(const SupervisedCommand& command);
+[[noreturn]] void supervise_command(const SupervisedCommand& command);
 
 }  // namespace hocket

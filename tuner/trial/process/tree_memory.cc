@@ -6,7 +6,7 @@
 
 namespace hocket {
 
-std::vector<ProcessEntry> descendants(std::span<const ProcessEntry> processes, pid_t root) {
+std::vector<ProcessEntry> descendants_of(std::span<const ProcessEntry> processes, pid_t root) {
   std::unordered_multimap<pid_t, const ProcessEntry*> children;
   for (const ProcessEntry& process : processes) {
     if (process.pid != root) children.emplace(process.parent, &process);
@@ -34,7 +34,7 @@ bool TreeMemory::must_read(std::int64_t resident_bytes, std::int64_t now_ns) con
 }
 
 void TreeMemory::sample(std::int64_t now_ns) {
-  const auto tree = descendants(table_.processes(), root_);
+  const auto tree = descendants_of(table_.processes(), root_);
   std::int64_t resident_bytes = 0;
   for (const ProcessEntry& process : tree) resident_bytes += process.resident_bytes;
   if (!must_read(resident_bytes, now_ns)) return;

@@ -21,7 +21,7 @@
 namespace hocket {
 
 /// Returns the descendants of `root` among `processes`, without `root`.
-std::vector<ProcessEntry> descendants(std::span<const ProcessEntry> processes, pid_t root);
+std::vector<ProcessEntry> descendants_of(std::span<const ProcessEntry> processes, pid_t root);
 
 class TreeMemory {
  public:

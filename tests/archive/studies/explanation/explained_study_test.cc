@@ -35,7 +35,7 @@ TEST_F(ExplainedStudy, HasTheTrialsOfTheSearchWithTheirReasons) {
   ASSERT_TRUE(explained) << explained.error().message;
   EXPECT_EQ(explained->title, "study parabola");
   EXPECT_EQ(explained->objective, "wall");
-  EXPECT_EQ(explained->unit, Unit::nanoseconds);
+  EXPECT_EQ(explained->unit, ObjectiveUnit::nanoseconds);
   const auto rows = store_->trials(store_->study("parabola")->id, TrialDetail::with_measurements);
   ASSERT_EQ(explained->trials.size(), 14U);
   ASSERT_GT(rows->size(), 14U);  // confirmations are no trials of the search

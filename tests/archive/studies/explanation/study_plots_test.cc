@@ -18,12 +18,12 @@ using ::testing::Not;
 
 class StudyPlots : public ::testing::Test {
  protected:
-  Explained explained(const StudyToKeep& study) const {
+  StudyExplanation explained(const StudyToKeep& study) const {
     keep_study(*store_, study);
     return explain_study(*store_, study.name).value();
   }
 
-  static Error refusal(const Explained& explained, const std::string& plot,
+  static Error refusal(const StudyExplanation& explained, const std::string& plot,
                        const PlotChoice& choice = {}) {
     const auto document = study_plot(explained, plot, choice);
     EXPECT_FALSE(document);

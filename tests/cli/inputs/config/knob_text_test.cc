@@ -96,17 +96,18 @@ TEST(KnobText, ReadsSweeps) {
 
 TEST(KnobText, CombinesSweeps) {
   const std::vector<KnobSweep> sweeps = {{"streams", {"1", "2"}}, {"order", {"fifo", "static"}}};
-  const auto all = combinations(sweeps);
+  const auto all = sweep_combinations(sweeps);
   ASSERT_TRUE(all);
   EXPECT_THAT(*all, ElementsAre(ElementsAre("1", "fifo"), ElementsAre("1", "static"),
                                 ElementsAre("2", "fifo"), ElementsAre("2", "static")));
-  EXPECT_EQ(combinations({})->size(), 1U);
+  EXPECT_EQ(sweep_combinations({})->size(), 1U);
 
   const std::vector<std::string> many(400, "1");
-  EXPECT_FALSE(combinations(std::vector<KnobSweep>{{"streams", many}, {"comm_channels", many}}));
-  EXPECT_FALSE(combinations(std::vector<KnobSweep>{{"streams", {"1"}}, {"streams", {"2"}}}));
   EXPECT_FALSE(
-      combinations(std::vector<KnobSweep>{{"bucket_bytes", {"1"}}, {"bucket_cap_mb", {"2"}}}));
+      sweep_combinations(std::vector<KnobSweep>{{"streams", many}, {"comm_channels", many}}));
+  EXPECT_FALSE(sweep_combinations(std::vector<KnobSweep>{{"streams", {"1"}}, {"streams", {"2"}}}));
+  EXPECT_FALSE(sweep_combinations(
+      std::vector<KnobSweep>{{"bucket_bytes", {"1"}}, {"bucket_cap_mb", {"2"}}}));
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ class Follow : public ::testing::Test {
                      bool json = false, Store* store = nullptr, int columns = 0) {
     out_.str("");
     err_.str("");
-    Context context{.out = out_, .err = err_, .err_columns = columns, .command = {}};
+    VerbContext context{.out = out_, .err = err_, .err_columns = columns, .command = {}};
     std::size_t step = 0;
     const HostView host{.name = "here", .boot_id = "boot", .start_time = [this](const auto&) {
                           return is_alive_ ? std::optional<std::string>("3") : std::nullopt;
@@ -153,7 +153,7 @@ TEST_F(Follow, AProcessThatEndedItsStudyAndThenItselfHasFinishedIt) {
                         end(study);
                         return std::optional<std::string>();
                       }};
-  Context context{.out = out_, .err = err_, .command = {}};
+  VerbContext context{.out = out_, .err = err_, .command = {}};
   EXPECT_EQ(must(follow_study(*store_, {"sweep", false, host, [] { return false; }}, context)),
             kDone);
 }

@@ -76,7 +76,8 @@ class PlacedDeviceJob {
   }
 
   Value value(std::uint32_t item) {
-    const bool on_device = step_.data[item].bytes > 0 && memory_->home({item}) == Site::device &&
+    const bool on_device = step_.data[item].bytes > 0 &&
+                           memory_->home({item}) == PlacementSite::device &&
                            memory_->at({item}) != nullptr;
     Value value = 0;
     std::memcpy(&value, on_device ? memory_->at({item}) : host_[item], sizeof value);
@@ -248,7 +249,7 @@ TEST(PlacedDevice, AFailureOfAnyCallOfTheDeviceEndsTheStep) {
 }
 
 TEST(PlacedDevice, ATraceHasTheLanes) {
-  class Lanes final : public TraceSink {
+  class LaneCounts final : public TraceSink {
    public:
     void record(const TraceEvent& event) override {
       ++count[event.kind == TraceKind::copy][event.lane];

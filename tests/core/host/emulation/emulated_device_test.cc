@@ -23,9 +23,9 @@ struct DeviceWithData {
     device->add({5}, {.size = 50});
   }
 
-  void place(Site home) {
+  void place(PlacementSite home) {
     ASSERT_TRUE(device->place(std::vector<DataAddress>{
-        {{3}, 512, home}, {{4}, 0, Site::device}, {{5}, 1024, Site::device}}));
+        {{3}, 512, home}, {{4}, 0, PlacementSite::device}, {{5}, 1024, PlacementSite::device}}));
   }
 
   SleptClock clock{1000};
@@ -39,18 +39,18 @@ bool all_nan(std::span<const float> values) {
 
 TEST(EmulatedDevice, ValuesMoveToTheirHome) {
   DeviceWithData data({.memory_bytes = 4096});
-  data.place(Site::device);
-  EXPECT_EQ(data.device->home({3}), Site::device);
+  data.place(PlacementSite::device);
+  EXPECT_EQ(data.device->home({3}), PlacementSite::device);
   EXPECT_EQ(data.device->device_values({3})[7], 7.0f);
   std::ranges::fill(data.kept, 0.0f);
-  data.place(Site::host);
-  EXPECT_EQ(data.device->home({3}), Site::host);
+  data.place(PlacementSite::host);
+  EXPECT_EQ(data.device->home({3}), PlacementSite::host);
   EXPECT_EQ(data.kept[7], 7.0f);
 }
 
 TEST(EmulatedDevice, ValuesWithinAStepAreLost) {
   DeviceWithData data({.memory_bytes = 4096});
-  data.place(Site::host);
+  data.place(PlacementSite::host);
   EXPECT_TRUE(all_nan(data.device->device_values({4})));
   EXPECT_TRUE(all_nan(data.device->device_values({5})));
   EXPECT_TRUE(all_nan(data.moved));
@@ -59,7 +59,7 @@ TEST(EmulatedDevice, ValuesWithinAStepAreLost) {
 
 TEST(EmulatedDevice, ForgettingBringsValuesHome) {
   DeviceWithData data({.memory_bytes = 4096});
-  data.place(Site::device);
+  data.place(PlacementSite::device);
   data.device->device_values({3})[7] = -7;
   EXPECT_EQ(data.device->highest_address_bytes(), 1024 + 50 * 4);
   data.device->forget();
@@ -70,7 +70,7 @@ TEST(EmulatedDevice, ForgettingBringsValuesHome) {
 
 TEST(EmulatedDevice, CopiesGoWhereTheyAreTold) {
   DeviceWithData data({.memory_bytes = 4096});
-  data.place(Site::host);
+  data.place(PlacementSite::host);
   const std::span<float> on_device = data.device->on_device({3}, data.kept);
   EXPECT_NE(on_device.data(), data.kept.data());
   EXPECT_TRUE(std::isnan(on_device[7]));
@@ -84,7 +84,7 @@ TEST(EmulatedDevice, CopiesGoWhereTheyAreTold) {
 
 TEST(EmulatedDevice, ACollectiveOfOtherDataIsWhereItWas) {
   DeviceWithData data({.memory_bytes = 4096});
-  data.place(Site::host);
+  data.place(PlacementSite::host);
   std::vector<float> others(2);
   EXPECT_EQ(data.device->on_device({0}, others).data(), others.data());
   EXPECT_EQ(data.device->on_device({900}, others).data(), others.data());
@@ -93,7 +93,7 @@ TEST(EmulatedDevice, ACollectiveOfOtherDataIsWhereItWas) {
 TEST(EmulatedDevice, CopiesTakeAsLongAsTheLink) {
   DeviceWithData data(
       {.memory_bytes = 4096, .link = LinkSpec{.bytes_per_second = 1e8, .latency_ns = 50}});
-  data.place(Site::host);
+  data.place(PlacementSite::host);
   EXPECT_EQ(data.clock.now_ns(), 1000);
   data.device->copy_to_device({3});
   EXPECT_EQ(data.clock.now_ns(), 1000 + 4000 + 50);

@@ -77,7 +77,7 @@ class ListedConfigs : public ::testing::Test {
   /// Returns the key and version of the chosen one, or the error.
   static std::string answer(const std::vector<PromotionCandidate>& candidates,
                             const PromotionChoice& choice) {
-    const auto chosen = choose(candidates, choice, host());
+    const auto chosen = choose_promotion(candidates, choice, host());
     if (!chosen) return "error: " + chosen.error().message;
     const PromotionCandidate& candidate = candidates[*chosen];
     return to_string(candidate.key) + " " + std::to_string(candidate.version);
@@ -113,7 +113,7 @@ TEST_F(ListedConfigs, AreChosenLikeThoseOfTheStoreAndOnlySurelyFromAnOlderDaemon
       EXPECT_EQ(answer(listed.current, choice), wanted);
       if (!wanted.starts_with("error")) ++found;
       // An older daemon does not say either which keys went back to their default.
-      const auto chosen = choose(of_older.current, choice, host());
+      const auto chosen = choose_promotion(of_older.current, choice, host());
       if (!chosen) continue;
       ++found_of_older;
       const ConfigKey& key = of_older.current[*chosen].key;

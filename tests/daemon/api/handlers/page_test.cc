@@ -15,7 +15,7 @@ using ::testing::Not;
 
 constexpr const char* kToken = "0123456789abcdef";
 
-std::string field_of(const Response& response, std::string_view name) {
+std::string field_of(const ServiceResponse& response, std::string_view name) {
   for (const auto& [field, value] : response.fields)
     if (field == name) return value;
   return "";
@@ -23,17 +23,17 @@ std::string field_of(const Response& response, std::string_view name) {
 
 class PageTest : public ::testing::Test {
  protected:
-  Response get(const std::string& target, const std::string& accept_encoding = "") {
-    Request request{.method = "GET", .target = target};
+  ServiceResponse get(const std::string& target, const std::string& accept_encoding = "") {
+    ServiceRequest request{.method = "GET", .target = target};
     request.accept_encoding = accept_encoding;
     auto reply = daemon_.api.answer_at_once(request);
     EXPECT_TRUE(reply) << target << " is not answered at once";
-    return reply ? std::get<Response>(*reply) : Response();
+    return reply ? std::get<ServiceResponse>(*reply) : ServiceResponse();
   }
 
   SetClock clock_;
   std::unique_ptr<Store> store_ = open_store_in_memory([this] { return clock_.now; });
-  Assembled daemon_{*store_, clock_, *Tokens::parse(std::string("admin ada ") + kToken)};
+  Assembled daemon_{*store_, clock_, *AccessTokens::parse(std::string("admin ada ") + kToken)};
   const std::string version_{web_version()};
 };
 
@@ -95,9 +95,9 @@ TEST(StorePage, ShowsAndChangesNothing) {
   const auto store = open_store_in_memory([&] { return clock.now; });
   DaemonState shown(*store, clock, {.is_daemon = false});
   const auto status = [&](const char* method, const std::string& target, const char* body) {
-    Request request{.method = method, .target = target};
+    ServiceRequest request{.method = method, .target = target};
     request.body = body;
-    return std::get<Response>(shown.api.handle(request, true)).status;
+    return std::get<ServiceResponse>(shown.api.handle(request, true)).status;
   };
   EXPECT_EQ(status("GET", "/v1/jobs", ""), 200);
   EXPECT_EQ(status("GET", "/v1/studies", ""), 200);

@@ -102,7 +102,8 @@ TEST_F(ProfilesApiTest, ATraceIsAFile) {
 
 TEST_F(ProfilesApiTest, IsAnsweredByTheThreadsForPeople) {
   for (const char* target : {"", "/timeline", "/timeline/tile?level=0&index=0", "/trace"})
-    EXPECT_EQ(daemon.api.labour_of({.method = "GET", .target = path_ + target}), Labour::browse);
+    EXPECT_EQ(daemon.api.labour_of({.method = "GET", .target = path_ + target}),
+              RequestLabour::browse);
 }
 
 }  // namespace

@@ -82,8 +82,8 @@ TEST_F(TracesApiTest, AreNotTakenByADaemonThatServesNone) {
 
 TEST_F(TracesApiTest, AreReadByReadersAndWrittenByJobs) {
   Assembled guarded(*job_.store, clock_,
-                    must(Tokens::parse("read grace 0123456789abcdef\n"
-                                       "report trainers fedcba9876543210\n")),
+                    must(AccessTokens::parse("read grace 0123456789abcdef\n"
+                                             "report trainers fedcba9876543210\n")),
                     nullptr, {}, nullptr,
                     {.folder = job_.folder.file("served"), .url = "http://a"});
   const std::string reader = "Bearer 0123456789abcdef", job = "Bearer fedcba9876543210";

@@ -97,7 +97,7 @@ TEST_F(WorkersApiTest, AWorkerClaimsATrialAndEndsIt) {
 
 TEST_F(WorkersApiTest, TakesATokenThatMayReport) {
   daemon_.tokens =
-      must(Tokens::parse("read eve aaaaaaaaaaaaaaaa\nreport trainer bbbbbbbbbbbbbbbb\n"));
+      must(AccessTokens::parse("read eve aaaaaaaaaaaaaaaa\nreport trainer bbbbbbbbbbbbbbbb\n"));
   for (const auto& [action, body] : requests()) {
     EXPECT_EQ(answer(path(action), body).first, 401) << action;
     EXPECT_EQ(answer(path(action), body, kReader).first, 403) << action;
@@ -177,9 +177,9 @@ TEST_F(WorkersApiTest, WrongInputIsRefusedWithTheFieldsName) {
 TEST_F(WorkersApiTest, AStoreThatIsOnlyShownGivesNoTrials) {
   DaemonState shown(*store_, clock_, {.is_daemon = false});
   for (const auto& [action, body] : requests()) {
-    const Reply reply =
+    const ServiceReply reply =
         shown.api.handle({.method = "POST", .target = path(action), .body = body.dump()}, true);
-    EXPECT_EQ(std::get<Response>(reply).status, 403) << action;
+    EXPECT_EQ(std::get<ServiceResponse>(reply).status, 403) << action;
   }
   EXPECT_TRUE(trial().is_offered);
 }
@@ -189,11 +189,11 @@ TEST_F(WorkersApiTest, DoNotWaitForTheThreadsThatSearch) {
     return daemon_.api.labour_of({.method = "POST", .target = target});
   };
   for (const auto& [action, body] : requests()) {
-    EXPECT_EQ(labour(path(action)), Labour::brief);
-    EXPECT_EQ(labour(path(action, "workers")), Labour::brief);
+    EXPECT_EQ(labour(path(action)), RequestLabour::brief);
+    EXPECT_EQ(labour(path(action, "workers")), RequestLabour::brief);
   }
-  EXPECT_EQ(labour("/v1/studies/shared/ask"), Labour::search);
-  EXPECT_EQ(labour("/v1/studies/workers/ask"), Labour::search);
+  EXPECT_EQ(labour("/v1/studies/shared/ask"), RequestLabour::search);
+  EXPECT_EQ(labour("/v1/studies/workers/ask"), RequestLabour::search);
 }
 
 }  // namespace

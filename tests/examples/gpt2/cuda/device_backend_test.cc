@@ -396,7 +396,7 @@ TEST(DeviceBackend, StepsMayBecomeGraphsAndTasksAgain) {
 }
 
 /// Returns the trace of a phase of a training run on a simulated device.
-std::vector<TraceEvent> trace_of_phase(Phase phase) {
+std::vector<TraceEvent> trace_of_phase(TrainingPhase phase) {
   const KernelsInStreams kernels;
   ModelDevice device;
   ModelProducts products(device);
@@ -428,7 +428,7 @@ bool is_whole_step(const TraceEvent& event) {
 
 TEST(DeviceBackend, ATrainingLaunchesItsStepsAsGraphsWhereItIsAskedTo) {
   EXPECT_TRUE(std::ranges::none_of(trace_of_phase({}), is_whole_step));
-  Phase phase{.config = {.step_issue = kGraph}};
+  TrainingPhase phase{.config = {.step_issue = kGraph}};
   const auto steps = trace_of_phase(phase);
   EXPECT_EQ(steps.size(), static_cast<std::size_t>(kSteps));
   EXPECT_TRUE(std::ranges::all_of(steps, is_whole_step));

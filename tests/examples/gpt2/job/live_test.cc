@@ -41,10 +41,10 @@ std::vector<Trained> train(LocalDaemonLink* link) {
     };
     live.done = [&](const LiveJob& job) { result.settled = job.running().partition_bytes; };
     if (rank > 0) live.iteration_ns = nullptr;
-    const Phase phase{.config = parts_of(4 << 20),
-                      .first_step = 0,
-                      .end_step = kSteps,
-                      .live = link ? &live : nullptr};
+    const TrainingPhase phase{.config = parts_of(4 << 20),
+                              .first_step = 0,
+                              .end_step = kSteps,
+                              .live = link ? &live : nullptr};
     const auto ok = run_phase({*model, collective, clock}, phase);
     EXPECT_TRUE(ok) << ok.error().message;
     result.losses = model->losses();

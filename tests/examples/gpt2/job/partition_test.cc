@@ -61,7 +61,7 @@ std::vector<RankOutcome> train(const Job& job) {
   const auto body = [&](int rank, Collective& collective) {
     const SteadyClock clock;
     const HostModel model(kPartitionedModel, options_of(job, rank), kText);
-    Phase phase{.config = job.config, .first_step = 0, .end_step = kPartitionedSteps};
+    TrainingPhase phase{.config = job.config, .first_step = 0, .end_step = kPartitionedSteps};
     if (job.config.order == CollectiveOrder::static_order) {
       auto step = record_step(*model);
       step.collective.beta_ns_per_byte = 1;

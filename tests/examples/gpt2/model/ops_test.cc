@@ -367,14 +367,14 @@ TEST(AdamWUpdate, HasTheSameBitsInTwoParts) {
     const double scale = 1.0 / 3;
     const bool decay = update % 2 == 0;
     adamw_update(options, update, decay, scale, gradients, parameters, first, second);
-    apply({.kind = OptimizerKind::adamw,
-           .update = update,
-           .gradient_scale = scale,
-           .learning_rate = options.learning_rate,
-           .beta1 = options.beta1,
-           .beta2 = options.beta2,
-           .epsilon = options.epsilon},
-          gradients, served_first, served_second);
+    apply_optimizer_step({.kind = OptimizerKind::adamw,
+                          .update = update,
+                          .gradient_scale = scale,
+                          .learning_rate = options.learning_rate,
+                          .beta1 = options.beta1,
+                          .beta2 = options.beta2,
+                          .epsilon = options.epsilon},
+                         gradients, served_first, served_second);
     subtract_steps(options, decay, gradients, served);
     EXPECT_TRUE(served == parameters);
     EXPECT_TRUE(served_second == second);

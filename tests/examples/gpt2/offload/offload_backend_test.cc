@@ -34,9 +34,9 @@ struct OffloadedBuffers {
     const std::vector<const Buffer*> kept{&parameters}, all_gradients{&gradients};
     backend->attached({.within_step = within_step, .kept = kept, .gradients = all_gradients});
   }
-  void place(Site home) {
+  void place(PlacementSite home) {
     ASSERT_TRUE(backend->device().place(std::vector<DataAddress>{
-        {{3}, 512, home}, {{4}, 0, Site::device}, {{5}, 1024, Site::device}}));
+        {{3}, 512, home}, {{4}, 0, PlacementSite::device}, {{5}, 1024, PlacementSite::device}}));
   }
 
   SleptClock clock{1000};
@@ -51,13 +51,14 @@ bool all_nan(const std::vector<float>& values) {
 
 TEST(OffloadBackend, ValuesMoveWhereTheyArePlaced) {
   OffloadedBuffers model({.memory_bytes = 4096});
-  for (const Site home : {Site::host, Site::device, Site::device, Site::host}) {
+  for (const PlacementSite home :
+       {PlacementSite::host, PlacementSite::device, PlacementSite::device, PlacementSite::host}) {
     model.place(home);
     EXPECT_EQ(model.backend->load(model.parameters), model.values);
     EXPECT_TRUE(all_nan(model.backend->load(model.gradients)));
     EXPECT_TRUE(all_nan(model.backend->load(model.activation)));
   }
-  model.place(Site::device);
+  model.place(PlacementSite::device);
   EXPECT_NE(model.backend->load(model.parameters), std::vector<float>(100));
   std::ranges::fill(floats(model.parameters), 0.0f);
   EXPECT_EQ(model.backend->load(model.parameters), model.values) << "they are on the device";

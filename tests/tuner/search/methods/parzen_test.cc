@@ -22,10 +22,10 @@ TEST(ParzenWindows, AreADistributionOverTheValues) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const Domain domain = random_domain(random);
-    if (size(domain) > 1000) continue;
+    if (value_count(domain) > 1000) continue;
     const ParzenWindows windows(domain, some_values(domain, random));
     double sum = 0;
-    for (std::uint64_t i = 0; i < size(domain); ++i) {
+    for (std::uint64_t i = 0; i < value_count(domain); ++i) {
       const double density = std::exp(windows.log_density(value_at(domain, i)));
       EXPECT_GT(density, 0);
       sum += density;
@@ -47,7 +47,7 @@ TEST(ParzenWindows, DrawWhatTheirDensitySays) {
     const ParzenWindows windows(domain, values);
     std::map<ParameterValue, int> counts;
     for (int i = 0; i < kDraws; ++i) ++counts[windows.draw(random)];
-    for (std::uint64_t i = 0; i < size(domain); ++i) {
+    for (std::uint64_t i = 0; i < value_count(domain); ++i) {
       const auto value = value_at(domain, i);
       EXPECT_NEAR(counts[value] / double{kDraws}, std::exp(windows.log_density(value)), 0.015)
           << to_text(value);

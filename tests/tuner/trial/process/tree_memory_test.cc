@@ -15,7 +15,7 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 
 std::vector<pid_t> pids_below(const std::vector<ProcessEntry>& processes, pid_t root) {
   std::vector<pid_t> pids;
-  for (const auto& process : descendants(processes, root)) pids.push_back(process.pid);
+  for (const auto& process : descendants_of(processes, root)) pids.push_back(process.pid);
   return pids;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// A link whose bandwidth the transfers on it share equally (processor sharing), or which is
-// statically divided among channels, or a mixture of both. Pure: time is an argument.
+// The link between ranks, with its bandwidth shared equally among the transfers on it (processor
+// sharing), divided statically among channels, or a mixture of both. Pure: time is an argument.
 //
 // The work of a transfer is the time that it would take on the whole link. A virtual clock runs at
 // 1/d of real time, where d is the divisor of the bandwidth; a transfer that begins at virtual time

@@ -12,7 +12,7 @@
 namespace hocket {
 
 template <class T>
-class Ring {
+class RingQueue {
  public:
   std::size_t size() const { return size_; }
 

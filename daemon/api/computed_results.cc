@@ -1,4 +1,4 @@
-#include "daemon/api/browser.h"
+#include "daemon/api/computed_results.h"
 
 #include <utility>
 
@@ -20,15 +20,17 @@ Result<LoadedTimeline> load_timeline(const ProfileRow& row) {
 
 }  // namespace
 
-Browser::Browser(Store& store, const ServedTraces& traces, BrowserLimits limits)
+ComputedResults::ComputedResults(Store& store, const ServedTraces& traces,
+                                 ComputedResultsLimits limits)
     : store_(store),
       traces_(traces),
-      explanations_(limits.explanations, [](const Explained&) { return std::size_t{1}; }),
+      explanations_(limits.explanations, [](const StudyExplanation&) { return std::size_t{1}; }),
       timelines_(limits.timeline_bytes,
                  [](const LoadedTimeline& loaded) { return loaded.timeline.bytes(); }),
       measured_jobs_(limits.measured_jobs, [](const MeasuredJob&) { return std::size_t{1}; }) {}
 
-Result<std::shared_ptr<const Explained>> Browser::explanation(const std::string& study) {
+Result<std::shared_ptr<const StudyExplanation>> ComputedResults::explanation(
+    const std::string& study) {
   const auto row = store_.study(study);
   HOCKET_TRY(row);
   const std::string key = std::to_string(row->id) + " " + std::to_string(row->updated_at_ns);
@@ -37,19 +39,19 @@ Result<std::shared_ptr<const Explained>> Browser::explanation(const std::string&
   });
 }
 
-Result<ProfileRow> Browser::profile(const std::string& name) {
+Result<ProfileRow> ComputedResults::profile(const std::string& name) {
   auto row = store_.profile(name);
   HOCKET_TRY(row);
   return traces_.with_own_paths(std::move(*row));
 }
 
-Result<std::shared_ptr<const LoadedTimeline>> Browser::timeline(const std::string& name) {
+Result<std::shared_ptr<const LoadedTimeline>> ComputedResults::timeline(const std::string& name) {
   const auto row = profile(name);
   HOCKET_TRY(row);
   return timelines_.get(cache_key(*row), [&] { return load_timeline(*row); });
 }
 
-Result<std::shared_ptr<const MeasuredJob>> Browser::measured_job(const std::string& name) {
+Result<std::shared_ptr<const MeasuredJob>> ComputedResults::measured_job(const std::string& name) {
   const auto row = profile(name);
   HOCKET_TRY(row);
   return measured_jobs_.get(cache_key(*row), [&] { return hocket::measured_job(*row); });

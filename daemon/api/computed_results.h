@@ -25,18 +25,18 @@ struct LoadedTimeline {
   std::vector<std::string> notes;
 };
 
-struct BrowserLimits {
+struct ComputedResultsLimits {
   std::size_t timeline_bytes = 512 << 20;
   std::size_t explanations = 64, measured_jobs = 8;
 };
 
-class Browser {
+class ComputedResults {
  public:
   /// Both must outlive this object.
-  Browser(Store& store, const ServedTraces& traces, BrowserLimits limits = {});
+  ComputedResults(Store& store, const ServedTraces& traces, ComputedResultsLimits limits = {});
 
   /// Returns the explanation of a study as it is now.
-  Result<std::shared_ptr<const Explained>> explanation(const std::string& study);
+  Result<std::shared_ptr<const StudyExplanation>> explanation(const std::string& study);
 
   Result<std::shared_ptr<const LoadedTimeline>> timeline(const std::string& profile);
 
@@ -48,7 +48,7 @@ class Browser {
 
   Store& store_;
   const ServedTraces& traces_;
-  LoadedCache<Explained> explanations_;
+  LoadedCache<StudyExplanation> explanations_;
   LoadedCache<LoadedTimeline> timelines_;
   LoadedCache<MeasuredJob> measured_jobs_;
 };

@@ -1,4 +1,4 @@
-#include "core/collective/shared_bandwidth.h"
+#include "core/collective/shared_link.h"
 
 #include <gtest/gtest.h>
 

@@ -3,14 +3,15 @@
 // Bounds of what the daemon keeps in memory for its clients, so that it does not grow without limit
 // while its store is locked, or while jobs and keys come and go. What is full answers 503
 // (ErrorCode::unavailable) until there is room; what can be read again from the store is evicted,
-// least recently used first. Defaults are far above what a cluster needs.
+// least recently used first. Defaults are far above what a cluster needs. The time after which a
+// silent job counts as gone is kJobSilenceNs (daemon/live/job_registry.h).
 
 #include <cstddef>
 #include <cstdint>
 
 namespace hocket {
 
-struct StateLimits {
+struct MemoryLimits {
   // Running jobs, refused when full:
 
   std::size_t jobs = 100'000;

@@ -1,8 +1,10 @@
 #pragma once
 
-// Links that flows share max-min fairly, as TCP connections of equal round-trip times do
-// approximately: no flow gets more at the expense of one that has less. Each flow uses one or more
-// links at once, such as a rank's and a server's. Pure: time is an argument.
+// Flows between ranks and parameter servers. They share the links max-min fairly, as TCP
+// connections of equal round-trip times do approximately: no flow gets more at the expense of one
+// that has less. Each flow uses one or more links at once, such as a rank's and a server's.
+// Collectives share their link in another way (core/collective/shared_link.h). Pure: time is an
+// argument.
 //
 // Rates follow by progressive filling (Bertsekas and Gallager, Data Networks, 1992, section 6.5.2),
 // anew at each begin and end.
@@ -16,7 +18,7 @@
 
 namespace hocket {
 
-class FairLinks {
+class ServerFlows {
  public:
   /// A flow's use of a link: `times` its rate, which is > 0. A flow that stands for n alike flows
   /// uses the link that they share n times.
@@ -29,7 +31,7 @@ class FairLinks {
     std::uint64_t flow = 0;
   };
 
-  explicit FairLinks(std::vector<double> bytes_per_second)
+  explicit ServerFlows(std::vector<double> bytes_per_second)
       : bytes_per_second_(std::move(bytes_per_second)) {}
 
   /// Begins a flow of `bytes` over the links in `uses`, of which there may be none.

@@ -1,4 +1,4 @@
-#include "core/sim/fair_links.h"
+#include "core/sim/server_flows.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,26 +14,26 @@ constexpr double kMaxFlowNs = 0x1p60;
 
 }  // namespace
 
-void FairLinks::begin(std::uint64_t flow, double bytes, std::span<const Use> uses,
-                      std::int64_t now_ns) {
+void ServerFlows::begin(std::uint64_t flow, double bytes, std::span<const Use> uses,
+                        std::int64_t now_ns) {
   advance(now_ns);
   flows_.push_back({flow, bytes, 0, {uses.begin(), uses.end()}});
   share();
 }
 
-double FairLinks::end_after_ns(const Flow& flow) const {
+double ServerFlows::end_after_ns(const Flow& flow) const {
   if (flow.bytes_left <= 0 || flow.uses.empty()) return 0;
   return std::min(flow.bytes_left / flow.bytes_per_ns, kMaxFlowNs);
 }
 
-std::optional<FairLinks::End> FairLinks::next_end() const {
+std::optional<ServerFlows::End> ServerFlows::next_end() const {
   if (flows_.empty()) return std::nullopt;
   const auto first =
       std::ranges::min_element(flows_, {}, [this](const Flow& flow) { return end_after_ns(flow); });
   return End{now_ns_ + std::llround(end_after_ns(*first)), first->id};
 }
 
-void FairLinks::end_next(std::int64_t now_ns) {
+void ServerFlows::end_next(std::int64_t now_ns) {
   HOCKET_CHECK(!flows_.empty(), "no flow is under way");
   const auto first =
       std::ranges::min_element(flows_, {}, [this](const Flow& flow) { return end_after_ns(flow); });
@@ -43,14 +43,14 @@ void FairLinks::end_next(std::int64_t now_ns) {
   share();
 }
 
-void FairLinks::advance(std::int64_t now_ns) {
+void ServerFlows::advance(std::int64_t now_ns) {
   const auto passed_ns = static_cast<double>(now_ns - now_ns_);
   now_ns_ = now_ns;
   for (Flow& flow : flows_)
     flow.bytes_left = std::max(0.0, flow.bytes_left - flow.bytes_per_ns * passed_ns);
 }
 
-void FairLinks::share() {
+void ServerFlows::share() {
   left_ = bytes_per_second_;
   has_rate_.assign(flows_.size(), false);
   for (;;) {
