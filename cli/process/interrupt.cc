@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cerrno>
 #include <iterator>
+#include <utility>
 
 namespace hocket {
 namespace {
@@ -33,6 +34,16 @@ InterruptGuard::~InterruptGuard() {
     sigaction(kSignals[i], &before_[i], nullptr);
   }
   interrupted_token = nullptr;
+}
+
+InterruptThread::InterruptThread(std::function<void()> on_interrupt)
+    : thread_([this, on_interrupt = std::move(on_interrupt)] {
+        wait_for_either(interrupted_, ended_);
+        if (interrupted_.cancelled()) on_interrupt();
+      }) {}
+
+InterruptThread::~InterruptThread() {
+  ended_.cancel();
 }
 
 void wait_for_either(const CancelToken& a, const CancelToken& b) {

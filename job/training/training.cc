@@ -12,50 +12,6 @@
 namespace hocket {
 namespace {
 
-/// Runs each collective alone.
-class SerialSubmitter final : public Submitter {
- public:
-  explicit SerialSubmitter(Scheduler& scheduler) : scheduler_(scheduler), submitter_(scheduler) {}
-
-  RankGrid grid() const override { return submitter_.grid(); }
-  DataId add_data(const DataPlace& place, std::string_view name) override {
-    return submitter_.add_data(place, name);
-  }
-  void compute(const TaskOptions& options, std::span<const Access> accesses,
-               TaskBody body) override {
-    submitter_.compute(options, accesses, std::move(body));
-  }
-  void compute_pieces(const TaskOptions& options, std::span<const Access> accesses,
-                      PieceBody body) override {
-    submitter_.compute_pieces(options, accesses, std::move(body));
-  }
-  void all_reduce(const TaskOptions& options, DataId data, std::span<float> values) override {
-    alone([&] { submitter_.all_reduce(options, data, values); });
-  }
-  void optimizer_step(const TaskOptions& options, DataId data, std::span<float> values,
-                      const OptimizerStep& step) override {
-    alone([&] { submitter_.optimizer_step(options, data, values, step); });
-  }
-  void reduce_scatter(const TaskOptions& options, DataId data, std::span<float> values) override {
-    alone([&] { submitter_.reduce_scatter(options, data, values); });
-  }
-  void all_gather(const TaskOptions& options, DataId data, std::span<float> values) override {
-    alone([&] { submitter_.all_gather(options, data, values); });
-  }
-
- private:
-  template <class Submit>
-  void alone(Submit submit) {
-    // end_step() returns a failure of the scheduler.
-    (void)scheduler_.synchronize();
-    submit();
-    (void)scheduler_.synchronize();
-  }
-
-  Scheduler& scheduler_;
-  SchedulerSubmitter submitter_;
-};
-
 /// Reports the iteration time of the step before `step`, and what this rank counted in it; both
 /// steps have finished.
 void report_iteration(const TrainingPhase& phase, std::int64_t step, LiveJob& live) {
@@ -132,11 +88,7 @@ Result<void> run_phase(const Training& training, const TrainingPhase& phase) {
   }
   LiveJob* const tuned = live ? &*live : nullptr;
   const bool runs_whole_steps = executor->runs_whole_steps();
-  if (phase.serial) {
-    SerialSubmitter submitter(scheduler);
-    return run_steps(training, phase, runs_whole_steps, scheduler, submitter, tuned);
-  }
-  SchedulerSubmitter submitter(scheduler);
+  SchedulerSubmitter submitter(scheduler, phase.serial);
   return run_steps(training, phase, runs_whole_steps, scheduler, submitter, tuned);
 }
 

@@ -1,5 +1,6 @@
 #include "cli/inputs/access/store_access.h"
 
+#include <CLI/CLI.hpp>
 #include <utility>
 
 #include "archive/studies/study_job.h"
@@ -17,6 +18,10 @@ Result<std::unique_ptr<Store>> open(const std::string& option, bool read_only) {
 }
 
 }  // namespace
+
+CLI::Option* add_store_option(CLI::App& verb, std::string& store) {
+  return verb.add_option("--store", store, "the store: a file, or a URI of PostgreSQL");
+}
 
 Result<std::string> store_path(const std::string& option) {
   if (!option.empty()) return option;

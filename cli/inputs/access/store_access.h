@@ -8,7 +8,15 @@
 #include "core/base/result.h"
 #include "store/store.h"
 
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
 namespace hocket {
+
+/// Declares --store, which store_path() reads.
+CLI::Option* add_store_option(CLI::App& verb, std::string& store);
 
 /// Returns `option` (of --store), or the default path if it is empty.
 Result<std::string> store_path(const std::string& option);

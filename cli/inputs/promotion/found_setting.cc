@@ -199,8 +199,7 @@ void add_setting_source_options(CLI::App& verb, SettingSource& source) {
                   "start of the fingerprint (default: any with this host's hardware)");
   verb.add_option("--world-size", source.world_size, "number of ranks")->check(CLI::PositiveNumber);
   verb.add_option("--link", source.choice.link, "how ranks reach each other: tcp, 500mbit, …");
-  auto* store =
-      verb.add_option("--store", source.store, "the store: a file, or a URI of PostgreSQL");
+  auto* store = add_store_option(verb, source.store);
   verb.add_option("--daemon", source.daemon.address,
                   "ask this daemon (default: $HOCKET_DAEMON, else the store)")
       ->excludes(store);

@@ -183,7 +183,7 @@ void add_serve(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<ServeOptions>();
   auto* verb = program.add_subcommand("serve", "serve configurations to jobs, and tune them");
   verb->add_option("--listen", options->listen, "ADDRESS:PORT")->capture_default_str();
-  verb->add_option("--store", options->store, "the store: a file, or a URI of PostgreSQL");
+  add_store_option(*verb, options->store);
   verb->add_option("--name", options->names,
                    "a host name or address that clients use for this daemon, besides the address "
                    "that it listens on; repeat it")

@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <ostream>
-#include <thread>
 
 #include "cli/inputs/access/daemon_access.h"
 #include "cli/output/terminal.h"
@@ -138,17 +137,9 @@ Result<int> top(const TopOptions& options, VerbContext& context) {
   const std::string daemon = to_string(access->address);
   HttpClient client(std::move(*access));
   Picture picture(client, daemon);
-  CancelToken interrupted;
-  const InterruptGuard guard(interrupted);
-  CancelToken done;
-  const std::jthread ender([&] {
-    wait_for_either(interrupted, done);
-    client.end_by(deadline_after_ns(0));
-  });
-  const auto status =
-      follow(picture, *interval_ns, options.once ? 1 : options.count, context, interrupted);
-  done.cancel();
-  return status;
+  const InterruptThread interrupt([&] { client.end_by(deadline_after_ns(0)); });
+  return follow(picture, *interval_ns, options.once ? 1 : options.count, context,
+                interrupt.interrupted());
 }
 
 }  // namespace

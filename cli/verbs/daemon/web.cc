@@ -47,7 +47,7 @@ Result<int> serve_page(const WebOptions& options, VerbContext& context) {
 void add_web(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<WebOptions>();
   auto* verb = program.add_subcommand("web", "show what is stored on a web page");
-  verb->add_option("--store", options->store, "the store: a file, or a URI of PostgreSQL");
+  add_store_option(*verb, options->store);
   verb->add_option("--port", options->port, "of 127.0.0.1; 0: any that is free")
       ->capture_default_str()
       ->check(CLI::Range(0, 65'535));

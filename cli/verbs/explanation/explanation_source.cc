@@ -54,7 +54,7 @@ Result<StudyExplanation> explain_table(const std::string& path, const RecordedTa
 
 void add_source(CLI::App& verb, ExplanationSource& source, const std::string& study_help) {
   verb.add_option("STUDY", source.study, study_help);
-  verb.add_option("--store", source.store, "the store: a file, or a URI of PostgreSQL");
+  add_store_option(verb, source.store);
   verb.add_option("--table", source.table, "a recorded sweep instead of a study")
       ->type_name("FILE");
   verb.add_option("--objective-column", source.columns.objective_column,

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <memory>
 #include <ostream>
-#include <thread>
 
 #include "cli/inputs/access/daemon_access.h"
 #include "cli/inputs/access/key_name.h"
@@ -96,16 +95,8 @@ Result<int> watch(const WatchOptions& options, VerbContext& context) {
   HttpClient client(std::move(*access));
   const auto key = find_key(client, options.key);
   HOCKET_TRY(key);
-  CancelToken interrupted;
-  const InterruptGuard guard(interrupted);
-  CancelToken done;
-  const std::jthread ender([&] {
-    wait_for_either(interrupted, done);
-    client.end_by(deadline_after_ns(0));
-  });
-  const auto status = follow(client, *key, options, context, interrupted);
-  done.cancel();
-  return status;
+  const InterruptThread interrupt([&] { client.end_by(deadline_after_ns(0)); });
+  return follow(client, *key, options, context, interrupt.interrupted());
 }
 
 }  // namespace

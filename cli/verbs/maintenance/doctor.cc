@@ -138,7 +138,7 @@ void add_doctor(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<DoctorOptions>();
   auto* verb = program.add_subcommand(
       "doctor", "say what of hocket is there, what is missing and what is wrong");
-  verb->add_option("--store", options->store, "the store: a file, or a URI of PostgreSQL");
+  add_store_option(*verb, options->store);
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer(
       "Changes nothing: the last column says what to do. Exit status 1 when something is wrong;\n"

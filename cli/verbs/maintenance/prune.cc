@@ -169,7 +169,7 @@ void add_prune(CLI::App& program, VerbAction& action) {
   auto* verb = program.add_subcommand(
       "prune", "remove what killed processes left over, and what has expired");
   verb->add_flag("--dry-run", options->dry_run, "say what would go, and remove nothing");
-  verb->add_option("--store", options->store, "the store: a file, or a URI of PostgreSQL");
+  add_store_option(*verb, options->store);
   verb->add_flag("--json", options->json, "print JSON");
   add_retention_options(*verb, options->retention);
   verb->footer(

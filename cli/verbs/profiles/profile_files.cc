@@ -95,7 +95,7 @@ void add_export(CLI::App& profiles, VerbAction& action) {
   verb->add_option("--rank", options->rank, "this rank alone");
   verb->add_flag("--step", options->step, "the step description that predictions are made from")
       ->excludes(format);
-  verb->add_option("--store", options->store, "the store: a file, or a URI of PostgreSQL");
+  add_store_option(*verb, options->store);
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer(
       "Examples:\n  hocket profiles export gpt2-3\n"
@@ -114,7 +114,7 @@ struct RemovalOptions {
 
 void add_removal_options(CLI::App& verb, RemovalOptions& options) {
   verb.add_flag("--dry-run", options.dry_run, "say what would go, and remove nothing");
-  verb.add_option("--store", options.store, "the store: a file, or a URI of PostgreSQL");
+  add_store_option(verb, options.store);
   verb.add_flag("--json", options.json, "print JSON");
 }
 

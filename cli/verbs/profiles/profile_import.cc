@@ -109,7 +109,7 @@ void add_profile_import(CLI::App& profiles, VerbAction& action) {
   verb->add_option("--with", options->request.with,
                    "a profile to take along: the files are of its other ranks")
       ->excludes(report);
-  verb->add_option("--store", options->store, "the store: a file, or a URI of PostgreSQL");
+  add_store_option(*verb, options->store);
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer(
       "Examples:\n  hocket profiles import rank0.json.gz rank1.json.gz --name resnet\n"

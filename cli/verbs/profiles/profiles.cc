@@ -7,6 +7,7 @@
 
 #include "archive/studies/study_job.h"
 #include "cli/inputs/access/profile_source.h"
+#include "cli/inputs/access/store_access.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/profiles/profile_verbs.h"
 #include "cli/verbs/verb.h"
@@ -104,7 +105,7 @@ CLI::App* add_one(CLI::App& profiles, VerbAction& action, const char* name, cons
                   Result<int> (*perform)(const ProfilesOptions&, VerbContext&),
                   const std::shared_ptr<ProfilesOptions>& options) {
   auto* verb = profiles.add_subcommand(name, help);
-  verb->add_option("--store", options->store, "the store: a file, or a URI of PostgreSQL");
+  add_store_option(*verb, options->store);
   verb->add_flag("--json", options->json, "print JSON");
   verb->callback([options, perform, &action] {
     action = [options, perform](VerbContext& context) { return perform(*options, context); };

@@ -9,6 +9,7 @@
 #include "archive/profiles/export_profile.h"
 #include "archive/profiles/load_profile.h"
 #include "cli/inputs/access/profile_source.h"
+#include "cli/inputs/access/store_access.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/lane_drawing.h"
@@ -201,7 +202,7 @@ void add_traces(CLI::App& program, VerbAction& action) {
                    "in the SVG, in place of a profile's name; once for each profile")
       ->allow_extra_args(false)
       ->needs(output);
-  verb->add_option("--store", options->store, "the store: a file, or a URI of PostgreSQL");
+  add_store_option(*verb, options->store);
   verb->add_flag("--json", options->json, "print the records as JSON");
   verb->footer(
       "All ranks are drawn over the same stretch of time: the lowest one's iteration.\n"

@@ -91,7 +91,7 @@ void add_best(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<BestOptions>();
   auto* verb = program.add_subcommand("best", "show the winner of a study against the default");
   verb->add_option("STUDY", options->study, "its name or number (default: the latest finished)");
-  verb->add_option("--store", options->store, "the store: a file, or a URI of PostgreSQL");
+  add_store_option(*verb, options->store);
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer("Example:\n  hocket best gpt2-1 --json\n");
   verb->callback([options, &action] {

@@ -250,7 +250,7 @@ Result<int> remove_studies(const StudiesOptions& common, const StudyRemovalOptio
 
 /// Adds the options that listing and removing share; they may stand before `rm` or behind it.
 void add_common_options(CLI::App& verb, StudiesOptions& common) {
-  verb.add_option("--store", common.store, "the store: a file, or a URI of PostgreSQL");
+  add_store_option(verb, common.store);
   verb.add_flag("--json", common.json, "print JSON");
 }
 

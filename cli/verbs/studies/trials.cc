@@ -98,7 +98,7 @@ void add_trials(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<TrialsOptions>();
   auto* verb = program.add_subcommand("trials", "show every trial of a study");
   verb->add_option("STUDY", options->study, "its name or number")->required();
-  verb->add_option("--store", options->store, "the store: a file, or a URI of PostgreSQL");
+  add_store_option(*verb, options->store);
   auto* json = verb->add_flag("--json", options->json, "print JSON");
   auto* log = verb->add_option("--log", options->log,
                                "print the output of this trial: of each stream the first and the "

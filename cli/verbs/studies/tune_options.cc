@@ -1,9 +1,9 @@
 #include "cli/verbs/studies/tune_options.h"
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <utility>
 
+#include "cli/inputs/promotion/found_setting.h"
 #include "cli/inputs/space/tuned_space.h"
 #include "cli/inputs/step/step_source.h"
 #include "cli/output/value_text.h"
@@ -138,14 +138,6 @@ Result<TunedSpace> space_of(const TuneOptions& options, const std::vector<std::s
                      SteadyClock());
 }
 
-Result<std::string> working_directory() {
-  std::error_code error;
-  const auto directory = std::filesystem::current_path(error);
-  if (!error) return directory.string();
-  return failure(ErrorCode::unavailable,
-                 "the working directory cannot be read: " + error.message());
-}
-
 /// Adds the limits, the step to start from and the study to transfer from.
 Result<void> add_knowledge(const TuneOptions& options, StudyDefinition& definition) {
   for (const auto& text : options.limits) {
@@ -211,8 +203,8 @@ Result<StudyDefinition> study_definition(const TuneOptions& options,
   HOCKET_TRY(objectives);
   const auto time_limit_ns = parse_duration(options.timeout);
   if (!time_limit_ns) return failure(time_limit_ns.error().in("--timeout"));
-  auto directory = working_directory();
-  HOCKET_TRY(directory);
+  auto started = started_here(command);
+  HOCKET_TRY(started);
   const auto method = parse_search_method(options.method);
   if (!method) return failure(method.error().in("--method"));
   StudyDefinition definition{.space = std::move(tuned->space),
@@ -224,7 +216,7 @@ Result<StudyDefinition> study_definition(const TuneOptions& options,
                              .trials = options.trials,
                              .confirm_pairs = options.confirm,
                              .time_limit_ns = *time_limit_ns,
-                             .working_directory = std::move(*directory),
+                             .working_directory = std::move(started->folder),
                              .default_sources = std::move(tuned->sources),
                              .stop_early = !options.all_trials,
                              .end_trials_early = !options.full_trials,

@@ -181,6 +181,44 @@ Result<ServiceReply> push_config(const RouteCall& call) {
   return json_response(answer);
 }
 
+/// Stores the state of a key after `edit(row, state)`, and answers with the key's configuration.
+template <class Edit>
+Result<ServiceReply> change_state(const RouteCall& call, const ConfigKey& key, Edit edit) {
+  Store& store = call.parts.store;
+  const auto row = find_key_row(store, key);
+  HOCKET_TRY(row);
+  auto state = store.key_state(key.topology, key.workload);
+  HOCKET_TRY(state);
+  HOCKET_TRY(edit(*row, *state));
+  HOCKET_TRY(store.set_key_state(row->topology_id, row->workload_id, *state, call.actor()));
+  look_soon(call, key);
+  return changed(call, key);
+}
+
+/// Promotes the configuration of an earlier version again, unless jobs get it already.
+Result<void> return_to(const RouteCall& call, const ConfigKey& key, const KeyRow& row,
+                       std::int64_t version) {
+  Store& store = call.parts.store;
+  const auto rows = store.promotions({.key = key});
+  HOCKET_TRY(rows);
+  const auto wanted = std::ranges::find(*rows, version, &PromotionRow::id);
+  if (wanted == rows->end()) {
+    return failure(ErrorCode::not_found,
+                   "key " + to_string(key) + " has no version " + std::to_string(version));
+  }
+  const auto current = store.current_promotion(key.topology, key.workload);
+  HOCKET_TRY(current);
+  if (*current && (*current)->config == wanted->config) return {};
+  HOCKET_TRY(store.promote({.topology_id = row.topology_id,
+                            .workload_id = row.workload_id,
+                            .config = wanted->config,
+                            .origin = PromotionOrigin::pin,
+                            .stage = PromotionStage::released,
+                            .actor = call.actor(),
+                            .note = "as version " + std::to_string(version)}));
+  return {};
+}
+
 Result<ServiceReply> pin_config(const RouteCall& call) {
   const auto key = call.key();
   HOCKET_TRY(key);
@@ -192,35 +230,11 @@ Result<ServiceReply> pin_config(const RouteCall& call) {
   reader.flag("pinned", pinned, true);
   reader.integer("version", version, 1, std::numeric_limits<std::int64_t>::max());
   HOCKET_TRY(reader.done());
-  Store& store = call.parts.store;
-  const auto ids = find_key_row(store, *key);
-  HOCKET_TRY(ids);
-  auto state = store.key_state(key->topology, key->workload);
-  HOCKET_TRY(state);
-  if (version) {
-    const auto rows = store.promotions({.key = *key});
-    HOCKET_TRY(rows);
-    const auto wanted = std::ranges::find(*rows, *version, &PromotionRow::id);
-    if (wanted == rows->end()) {
-      return failure(ErrorCode::not_found,
-                     "key " + to_string(*key) + " has no version " + std::to_string(*version));
-    }
-    const auto current = store.current_promotion(key->topology, key->workload);
-    HOCKET_TRY(current);
-    if (!*current || (*current)->config != wanted->config) {
-      HOCKET_TRY(store.promote({.topology_id = ids->topology_id,
-                                .workload_id = ids->workload_id,
-                                .config = wanted->config,
-                                .origin = PromotionOrigin::pin,
-                                .stage = PromotionStage::released,
-                                .actor = call.actor(),
-                                .note = "as version " + std::to_string(*version)}));
-    }
-  }
-  state->pinned = pinned;
-  HOCKET_TRY(store.set_key_state(ids->topology_id, ids->workload_id, *state, call.actor()));
-  look_soon(call, *key);
-  return changed(call, *key);
+  return change_state(call, *key, [&](const KeyRow& row, KeyState& state) -> Result<void> {
+    if (version) HOCKET_TRY(return_to(call, *key, row, *version));
+    state.pinned = pinned;
+    return {};
+  });
 }
 
 Result<ServiceReply> freeze_config(const RouteCall& call) {
@@ -232,15 +246,10 @@ Result<ServiceReply> freeze_config(const RouteCall& call) {
   JsonReader reader(*body);
   reader.flag("frozen", frozen, true);
   HOCKET_TRY(reader.done());
-  Store& store = call.parts.store;
-  const auto ids = find_key_row(store, *key);
-  HOCKET_TRY(ids);
-  auto state = store.key_state(key->topology, key->workload);
-  HOCKET_TRY(state);
-  state->frozen = frozen;
-  HOCKET_TRY(store.set_key_state(ids->topology_id, ids->workload_id, *state, call.actor()));
-  look_soon(call, *key);
-  return changed(call, *key);
+  return change_state(call, *key, [&](const KeyRow&, KeyState& state) -> Result<void> {
+    state.frozen = frozen;
+    return {};
+  });
 }
 
 Result<ServiceReply> roll_back_config(const RouteCall& call) {

@@ -96,6 +96,22 @@ TEST_F(PromotionChoiceTest, OtherHardwareIsLeftOutUnlessNamed) {
               HasSubstr("--topology " + fingerprint(with("tcp", 2, 64)).substr(0, 8)));
 }
 
+TEST(SameHardware, DiffersInAnyOfProcessorCoresAndMemory) {
+  EXPECT_TRUE(same_hardware(host(), with("tcp", 4)));
+  Topology other = host();
+  other.cpu_model = "another";
+  EXPECT_FALSE(same_hardware(host(), other));
+  other = host();
+  other.memory_gib = 9;
+  EXPECT_FALSE(same_hardware(host(), other));
+  for (int Topology::*const count :
+       {&Topology::sockets, &Topology::numa_nodes, &Topology::cores, &Topology::hardware_threads}) {
+    other = host();
+    ++(other.*count);
+    EXPECT_FALSE(same_hardware(host(), other));
+  }
+}
+
 TEST_F(PromotionChoiceTest, SeveralAreListedWithWhatChoosesThem) {
   promote(with("tcp", 2), gpt, 1);
   promote(with("emulated 1gbit", 2), gpt, 2);
@@ -127,6 +143,16 @@ TEST_F(PromotionChoiceTest, AScriptIsChosenByNameOrPathWithTheParametersPromoted
   const auto all = candidates_of(promoted());
   EXPECT_EQ(fetch_arguments(all, all.size() - 1, host()),
             (std::vector<std::string>{"--workload", "/b/train.py"}));
+}
+
+TEST_F(PromotionChoiceTest, OnlyThePlainCommandOfOnePlaceIsTakenForOne) {
+  const Workload script{.name = "train.py", .program = "/a/train.py"};
+  promote(with("tcp", 2), script, 1);
+  promote(with("tcp", 4), script, 2);
+  EXPECT_THAT(refusal({.workload = "train.py"}), HasSubstr("2 configurations match"));
+  promote(with("tcp", 2), gpt, 3);
+  promote(with("tcp", 2), {gpt.name, {{"w", 16}}}, 4);
+  EXPECT_THAT(refusal({.workload = "gpt"}), HasSubstr("2 configurations match"));
 }
 
 TEST_F(PromotionChoiceTest, AKeyAtItsDefaultHasNoConfiguration) {

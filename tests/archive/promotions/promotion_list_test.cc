@@ -48,6 +48,7 @@ TEST(PromotionList, IsReadAsItWasWritten) {
   KeyRow row = key_row();
   row.is_at_default = true;
   EXPECT_EQ(listed(entry(row)).others.size(), 1U);
+  row.is_at_default = false;
   row.current_id.reset();
   EXPECT_EQ(listed(entry(row)).others.size(), 1U);
   const Workload plain{.name = "train.py", .program = "/a/train.py"};
@@ -93,6 +94,18 @@ TEST(PromotionList, GarbageIsLeftOutOrUnknown) {
   EXPECT_TRUE(listed("text").current.empty());
   EXPECT_TRUE(listed_promotions({{"configs", 3}}).current.empty());
   EXPECT_TRUE(listed_promotions(nlohmann::json::object()).current.empty());
+}
+
+TEST(PromotionList, NamesOfADaemonStayOnOneLineOfAMessage) {
+  auto item = entry();
+  item["workload"] = "gpt2\nerror: \x1b[31m";
+  const auto read = listed(item);
+  for (const std::string& wanted : {key_row().key.workload, std::string("other")}) {
+    const PromotionChoice choice{.workload = wanted, .world_size = 1000};
+    const auto refused = choose(read.current, choice, sample_topology());
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().message.find_first_of("\n\x1b"), std::string::npos) << wanted;
+  }
 }
 
 TEST(PromotionList, MutatedListsGiveAnErrorOnOneLineOrAnEntryOfTheList) {

@@ -25,7 +25,7 @@ TEST(DeviceOptions, AnEmulatedDeviceIsReadAndWritten) {
   EXPECT_EQ(to_string(*device), "emulated:64MiB,link=2gbit,50us");
   EXPECT_EQ(to_string(parse_emulated_device("emulated:65536").value()), "emulated:64KiB");
   for (const char* wrong : {"emulated", "emulated:", "emulated:12", "emulated:1MiB,rate=2gbit",
-                            "emulated:1MiB,link=", "emulated:x"}) {
+                            "emulated:1MiB,link=", "emulated:x", "emulated:1000000TiB"}) {
     const auto refused = parse_emulated_device(wrong);
     ASSERT_FALSE(refused) << wrong;
     EXPECT_THAT(refused.error().message, HasSubstr(std::string(kEmulatedDeviceForm)));
@@ -38,7 +38,7 @@ TEST(DeviceOptions, OffloadKIsConfiguredMeasuredOrGiven) {
   EXPECT_EQ(parse_offload_k("auto")->source, OffloadK::Source::measured);
   EXPECT_EQ(parse_offload_k("3").value(),
             (OffloadK{.source = OffloadK::Source::given, .layers = 3}));
-  for (const char* wrong : {"-1", "3x", "all", "99999999999999999999"})
+  for (const char* wrong : {"-1", "3x", "all", "100000000", "99999999999999999999"})
     EXPECT_FALSE(parse_offload_k(wrong)) << wrong;
 }
 
@@ -60,6 +60,7 @@ TEST(DeviceOptions, SaysWhatToAddOrLeaveOut) {
   const DeviceOptions measured{.device = "emulated:1MiB", .offload_k = "auto"};
   EXPECT_EQ(refusal(measured, {.steps = 8}), "");
   EXPECT_THAT(refusal(measured, {.steps = 7}), HasSubstr("ask for at least 8"));
+  EXPECT_THAT(refusal(measured, {.steps = 11, .warmup = 10}), HasSubstr("ask for at least 12"));
   EXPECT_THAT(refusal(measured, {.profile = "step.json"}), HasSubstr("leave it out"));
   EXPECT_THAT(refusal({.device = "cuda"}, {}, {.link = "1gbit"}), HasSubstr("--link: devices"));
   EXPECT_THAT(refusal({.device = "cuda"}, {.record = "run.tape"}), HasSubstr("--record"));

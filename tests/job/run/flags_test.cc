@@ -59,6 +59,10 @@ TEST(Flags, FillTheOptions) {
 TEST(Flags, ThatContradictEachOtherAreRefused) {
   EXPECT_THAT(Flags().parse("--profile p.json --record r.tape"), HasSubstr("--profile"));
   EXPECT_THAT(Flags().parse("--profile p.json --watch"), HasSubstr("--profile"));
+  EXPECT_THAT(Flags().parse("--profile p.json --profile-at 3"), HasSubstr("--profile"));
+  EXPECT_THAT(Flags().parse("--profile p.json --profile-on-request"), HasSubstr("--profile"));
+  EXPECT_THAT(Flags().parse("--profile-at 3 --profile-iterations 0"),
+              HasSubstr("--profile-iterations"));
   EXPECT_THAT(Flags().parse("--watch --profile-on-request"), HasSubstr("--profile-on-request"));
   EXPECT_THAT(Flags().parse("--profile-iterations 3"), HasSubstr("--profile-at"));
   EXPECT_THAT(Flags().parse("--explore 5%"), HasSubstr("--watch"));

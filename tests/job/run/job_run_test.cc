@@ -81,12 +81,15 @@ TEST(JobRun, WritesTheTimesOfIterationsForAStudy) {
 
 TEST(JobRun, RecordsATapeWithTheNameOfTheProgram) {
   const TemporaryFolder folder;
-  train_toy({.program = "toy", .steps = 3, .record = folder.file("run.tape")});
+  train_toy({.program = "toy", .steps = 3, .record = folder.file("run.tape")},
+            {.partition_bytes = 8192});
   for (const char* name : {"run.tape", "run.tape.1"}) {
     const std::string bytes = read_file(folder.file(name)).value();
     const auto tape = TapeReader::open(bytes);
     ASSERT_TRUE(tape) << tape.error().message;
     EXPECT_EQ(tape->header().name, "toy");
+    EXPECT_EQ(tape->header().ranks, kRanks);
+    EXPECT_EQ(tape->header().plan.partition_bytes, 8192);
   }
 }
 
@@ -123,11 +126,23 @@ TEST(JobRun, AJobThatListensTrainsAsOneThatDoesNot) {
   const TemporaryFolder folder;
   const std::string path = folder.file("hocket.db");
   const ScopedEnvironment store_path("HOCKET_STORE", path.c_str());
-  for (const RankRun& rank : train_toy({.steps = 6, .profile_on_request = true})) {
+  const ScheduleConfig config{.streams = 2};
+  for (const RankRun& rank : train_toy({.steps = 6, .profile_on_request = true}, config)) {
+    EXPECT_EQ(rank.run.config, config);
     EXPECT_EQ(rank.weight, 6.0f * kRanks);
     EXPECT_EQ(rank.warned, "");
     EXPECT_EQ(rank.run.explored, 0);
   }
+}
+
+TEST(JobRun, ABallotHasNoPlaceInTheOrderOfPartitionedSteps) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("hocket.db");
+  const ScopedEnvironment store_path("HOCKET_STORE", path.c_str());
+  const auto ranks = train_toy({.steps = 6, .profile_on_request = true},
+                               {.order = CollectiveOrder::static_order, .bucket_bytes = 1 << 20});
+  EXPECT_THAT(ranks[0].warned, HasSubstr("the order is negotiated"));
+  EXPECT_EQ(ranks[0].weight, 6.0f * kRanks);
 }
 
 }  // namespace

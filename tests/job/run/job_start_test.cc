@@ -7,6 +7,7 @@
 
 #include "tests/core/host/ranks.h"
 #include "tests/job/toy_model.h"
+#include "tests/scoped_environment.h"
 
 namespace hocket {
 namespace {
@@ -21,6 +22,7 @@ TEST(JobStart, AConfigurationIsDescribedByWhatDiffers) {
       "partition 4194304 B, credit 16777216 B, 2 streams, negotiated, compute_parts 4");
   EXPECT_THAT(describe_config({.communication = Communication::parameter_server}, ""),
               HasSubstr(", parameter servers"));
+  EXPECT_THAT(describe({.step_issue = StepIssue::graph}, ""), HasSubstr(", steps as graphs"));
 }
 
 TEST(JobStart, ThePlacementIsDescribedByItsLayers) {
@@ -44,8 +46,26 @@ TEST(JobStart, AJobCanRunWhatItsKindAllows) {
   const ValuesByKnob placed = *runnable_values({.ranks_per_host = 4, .is_placed = true}).start;
   EXPECT_THAT(placed.at("group_ranks").numbers, ElementsAre(1));
   EXPECT_THAT(placed.at("compute_parts").numbers, ElementsAre(1));
+  EXPECT_THAT(placed.at("primitive").words, ElementsAre("all_reduce"));
+  const ValuesByKnob updated =
+      *runnable_values({.servers = 2, .is_updated_by_servers = true}).start;
+  EXPECT_THAT(updated.at("communication").words, ElementsAre("parameter_server"));
+  EXPECT_TRUE(alone.contains("priority")) << "a knob of regions alone";
+  const auto knows_step = runnable_values({.is_watched = true, .has_step = true}).running;
+  EXPECT_TRUE(knows_step->at("order").words.empty());
   const auto watched = runnable_values({.is_watched = true}).running;
   EXPECT_THAT(watched->at("order").words, ElementsAre("fifo", "negotiated"));
+}
+
+TEST(JobStart, TheTopologyHasTheNetworkOfTheJob) {
+  const ScopedEnvironment no_servers("HOCKET_SERVERS", nullptr);
+  const SteadyClock clock;
+  const auto network = connect_job({.link = "500mbit,50us"}, clock);
+  ASSERT_TRUE(network) << network.error().message;
+  const auto topology = probe_topology(*network);
+  ASSERT_TRUE(topology) << topology.error().message;
+  EXPECT_EQ(topology->link, "emulated 500mbit,50us");
+  EXPECT_EQ(topology->world_size, 1);
 }
 
 TEST(JobStart, AConfigurationThatDoesNotFitTheStepIsRefused) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,24 @@ TEST(StepRecorder, TasksThatShareANameAreNumbered) {
   for (int i = 0; i < 3; ++i) recorder.compute({.name = "same"}, std::array{read(data)}, [] {});
   EXPECT_EQ(recorder.step().tasks[0].name, "same");
   EXPECT_EQ(recorder.step().tasks[2].name, "same #2");
+}
+
+TEST(StepRecorder, CollectivesUpdateTheirDataAndHaveTheirKind) {
+  StepRecorder recorder({.ranks = 2});
+  const DataId data = recorder.add_data({.bytes = 16}, "data");
+  std::array<float, 4> values = {};
+  recorder.all_reduce({.name = "sum"}, data, values);
+  recorder.reduce_scatter({.name = "scatter"}, data, values);
+  recorder.all_gather({.name = "gather"}, data, values);
+  recorder.optimizer_step({.name = "step"}, data, values, OptimizerStep{});
+  std::vector<CollectiveKind> kinds;
+  for (const StepTask& task : recorder.step().tasks) {
+    kinds.push_back(task.collective.value());
+    ASSERT_EQ(task.accesses.size(), 1u);
+    EXPECT_EQ(task.accesses[0].mode, AccessMode::update) << task.name;
+  }
+  EXPECT_THAT(kinds, ElementsAre(CollectiveKind::all_reduce, CollectiveKind::reduce_scatter,
+                                 CollectiveKind::all_gather, CollectiveKind::all_reduce));
 }
 
 TEST(StepRecorder, TheMemoryOfMicroBatchesIsTheModels) {

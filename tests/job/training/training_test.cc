@@ -3,9 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 
 #include "core/tape/tape.h"
+#include "tests/core/host/ranks.h"
+#include "tests/job/toy_model.h"
+#include "tests/temporary_folder.h"
 
 namespace hocket {
 namespace {
@@ -53,6 +57,38 @@ TEST(Training, AnOrderThatRanksNegotiateIsOfTasks) {
   EXPECT_THAT(why_not(phase), HasSubstr("negotiated"));
   phase.options.static_order = {0, 1};
   EXPECT_EQ(why_not(phase), "as graphs");
+}
+
+TEST(Training, DrawsEveryStepAndRunsItOnTheExecutorOfTheJob) {
+  run_local_ranks(1, [](int, Collective& collective) {
+    ToyModel model;
+    const SteadyClock clock;
+    int executors = 0;
+    Training training{.model = model, .collective = collective, .clock = clock};
+    training.make_executor = [&]() -> std::unique_ptr<Executor> {
+      ++executors;
+      return std::make_unique<HostExecutor>(collective, clock);
+    };
+    ASSERT_TRUE(run_phase(training, {.config = {}, .end_step = 3}));
+    EXPECT_EQ(model.last_drawn(), 2);
+    EXPECT_EQ(executors, 1);
+    EXPECT_EQ(model.weight(), 3.0f);
+  });
+}
+
+TEST(Training, ATapeThatCannotBeWrittenIsAnError) {
+  const TemporaryFolder folder;
+  run_local_ranks(1, [&](int, Collective& collective) {
+    ToyModel model;
+    const SteadyClock clock;
+    const Training training{.model = model, .collective = collective, .clock = clock};
+    for (const std::string& path : {folder.file("nowhere/run.tape"), std::string("/dev/full")}) {
+      const auto ran = run_recorded_phase(training, {.config = {}, .end_step = 2}, "toy", path);
+      ASSERT_FALSE(ran) << path;
+      EXPECT_EQ(ran.error().code, ErrorCode::unavailable);
+      EXPECT_THAT(ran.error().message, HasSubstr("cannot write the tape " + path));
+    }
+  });
 }
 
 }  // namespace
