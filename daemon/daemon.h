@@ -10,7 +10,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/result.h"
-#include "daemon/api/tokens.h"
+#include "daemon/api/token_file.h"
 #include "daemon/http/log.h"
 #include "daemon/retention/retention.h"
 #include "daemon/server/server.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "daemon/api/daemon_state.h"
-#include "daemon/metrics/metrics.h"
+#include "daemon/metrics/metrics_text.h"
 #include "daemon/retention/store_keeper.h"
 #include "daemon/server/server.h"
 

@@ -7,7 +7,7 @@
 #include "core/base/bounded_call.h"
 #include "store/open.h"
 #include "store/origin.h"
-#include "store/runnable_version.h"
+#include "store/starting_version.h"
 #include "store/store_uri.h"
 
 namespace hocket {

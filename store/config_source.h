@@ -12,7 +12,7 @@
 namespace hocket {
 
 /// Finds the newest released version with which a job that says `can_run` can start
-/// (store/runnable_version.h). Opens the store (open_store()) at each call, read-only. A missing
+/// (store/starting_version.h). Opens the store (open_store()) at each call, read-only. A missing
 /// one counts as empty, not as an error. The call returns in time even if the file system hangs.
 /// After timed_out a thread may still be reading, so a child forked then without exec must not use
 /// SQLite.

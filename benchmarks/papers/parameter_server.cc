@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/collective/collective_parts.h"
+#include "core/collective/part_sizes.h"
 
 namespace hocket {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/collective/collective_parts.h"
+#include "core/collective/part_sizes.h"
 
 namespace hocket {
 namespace {

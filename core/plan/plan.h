@@ -39,7 +39,7 @@
 #include <span>
 #include <vector>
 
-#include "core/collective/collective_parts.h"
+#include "core/collective/part_sizes.h"
 #include "core/plan/captured_launches.h"
 #include "core/plan/captured_step.h"
 #include "core/plan/credit_window.h"

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "core/collective/collective_parts.h"
+#include "core/collective/part_sizes.h"
 #include "core/step/task.h"
 
 namespace hocket {

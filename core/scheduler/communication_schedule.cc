@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/collective/collective_parts.h"
+#include "core/collective/part_sizes.h"
 
 namespace hocket {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "core/collective/collective_parts.h"
+#include "core/collective/part_sizes.h"
 #include "core/step/knob.h"
 
 namespace hocket {

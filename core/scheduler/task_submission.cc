@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/collective/collective_parts.h"
+#include "core/collective/part_sizes.h"
 
 namespace hocket {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "core/collective/collective_parts.h"
+#include "core/collective/part_sizes.h"
 #include "core/partitioning/step_partition.h"
 #include "core/placement/described_placement.h"
 #include "core/scheduler/scheduler.h"

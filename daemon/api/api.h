@@ -17,7 +17,7 @@
 #include "daemon/api/refusals.h"
 #include "daemon/api/routes.h"
 #include "daemon/api/study_service.h"
-#include "daemon/api/tokens.h"
+#include "daemon/api/token_file.h"
 #include "daemon/http/feed.h"
 #include "daemon/http/log.h"
 #include "daemon/http/service.h"

@@ -10,7 +10,7 @@
 #include "daemon/api/api.h"
 #include "daemon/api/meeting_board.h"
 #include "daemon/api/study_service.h"
-#include "daemon/api/tokens.h"
+#include "daemon/api/token_file.h"
 #include "daemon/http/feed.h"
 #include "daemon/http/internal_errors.h"
 #include "daemon/http/log.h"

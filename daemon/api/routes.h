@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "daemon/api/tokens.h"
+#include "daemon/api/token_file.h"
 #include "daemon/http/service.h"
 
 namespace hocket {

@@ -4,8 +4,8 @@
 // candidate that it keeps is promoted. A drift begins the search again. One thread; searches are
 // asked where a SearchRunner does it.
 //
-// daemon/live/tuning_state.h decides what is done and when. This class does it: it keeps studies
-// and trials in the store, like those of any other, asks the search, and sends candidates.
+// daemon/live/tuning_state_machine.h decides what is done and when. This class does it: it keeps
+// studies and trials in the store, like those of any other, asks the search, and sends candidates.
 
 #include <atomic>
 #include <cstdint>
@@ -18,7 +18,7 @@
 #include "core/protocol/config_key.h"
 #include "daemon/live/live_dependencies.h"
 #include "daemon/live/live_search.h"
-#include "daemon/live/tuning_state.h"
+#include "daemon/live/tuning_state_machine.h"
 
 namespace hocket {
 

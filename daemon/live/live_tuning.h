@@ -77,7 +77,7 @@ class LiveTuning {
   /// Returns why each key that was set aside was, indexed by the key's text.
   std::map<std::string, std::string> set_aside() const;
 
-  /// Returns the name of the state of the tuning (daemon/live/tuning_state.h) in which each
+  /// Returns the name of the state of the tuning (daemon/live/tuning_state_machine.h) in which each
   /// explorer is, by the job's id. Other jobs are not in it.
   std::map<std::string, std::string> tuning() const;
 

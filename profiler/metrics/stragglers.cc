@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/base/statistics.h"
-#include "profiler/metrics/straggler_tests.h"
+#include "profiler/metrics/significance.h"
 
 namespace hocket {
 namespace {

@@ -12,7 +12,7 @@
 #include "store/postgres/notifications.h"
 #include "store/postgres/result_rows.h"
 #include "store/postgres/schema.h"
-#include "store/schema/steps.h"
+#include "store/schema/migrations.h"
 #include "store/store_uri.h"
 
 namespace hocket::postgres {

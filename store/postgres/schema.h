@@ -8,7 +8,7 @@
 
 #include "core/base/result.h"
 #include "store/postgres/session.h"
-#include "store/schema/steps.h"
+#include "store/schema/migrations.h"
 
 namespace hocket::postgres {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "store/schema/steps.h"
+#include "store/schema/migrations.h"
 
 namespace hocket::sqlite {
 namespace {

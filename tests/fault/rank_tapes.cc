@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/collective/collective_parts.h"
+#include "core/collective/part_sizes.h"
 #include "core/tape/tape.h"
 
 namespace hocket {

@@ -25,7 +25,7 @@ TEST(LibraryRules, KeepsLibrariesWithTheirOwners) {
   EXPECT_THAT(library("core/plan/plan.cc", "vector"), IsEmpty());
   EXPECT_THAT(library("daemon/server/stream.h", "boost/asio/ssl.hpp"), IsEmpty());
   EXPECT_THAT(library("tests/daemon/server/tls_test.cc", "openssl/pem.h"), IsEmpty());
-  EXPECT_THAT(library("daemon/metrics/metrics.cc", "prometheus/metric_family.h"), IsEmpty());
+  EXPECT_THAT(library("daemon/metrics/metrics_text.cc", "prometheus/metric_family.h"), IsEmpty());
 
   EXPECT_THAT(library("core/host/topology_probe.cc", "gloo/allreduce.h"),
               ElementsAre(HasSubstr("gloo_ring.cc alone")));

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/collective/collective_parts.h"
+#include "core/collective/part_sizes.h"
 #include "core/step/knob.h"
 #include "core/step/schedule_config.h"
 #include "tuner/space/schedule_space.h"

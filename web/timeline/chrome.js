@@ -2,7 +2,7 @@
 
 import { h, replace } from "../dom.js";
 import { printable } from "../format.js";
-import { HEAD_HEIGHT } from "./lanes.js";
+import { HEAD_HEIGHT } from "./lane_layout.js";
 import { HELP, pointerHelp } from "./keys.js";
 import { COLOUR, LEGEND } from "./palette.js";
 

@@ -2,7 +2,7 @@
 // and scrolling are told by the element.
 
 import { boxAt } from "./hit.js";
-import { HEAD_HEIGHT } from "./lanes.js";
+import { HEAD_HEIGHT } from "./lane_layout.js";
 import { LanePainter } from "./lane_painter.js";
 import { drawJoins, drawRange, outline } from "./overlay.js";
 import { Palette } from "./palette.js";

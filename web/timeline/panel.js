@@ -3,7 +3,7 @@
 import { h } from "../dom.js";
 import { bytesText, countText, durationText, percentText, printable } from "../format.js";
 import { table } from "../table.js";
-import { titleOf } from "./lanes.js";
+import { titleOf } from "./lane_layout.js";
 import { placeText } from "./ruler.js";
 
 function facts(pairs) {

@@ -8,7 +8,7 @@ import { Drawing, RULER_HEIGHT } from "./drawing.js";
 import { forget, inFrame } from "./frame.js";
 import { Hover } from "./hover.js";
 import { pressKey } from "./keys.js";
-import { Lanes } from "./lanes.js";
+import { Lanes } from "./lane_layout.js";
 import { Moves } from "./moves.js";
 import { Pointer } from "./pointer.js";
 import { placeText } from "./ruler.js";

@@ -8,7 +8,7 @@
 #include "core/base/json_reader.h"
 #include "daemon/api/handlers/call.h"
 #include "daemon/api/handlers/key_jobs.h"
-#include "store/runnable_version.h"
+#include "store/starting_version.h"
 
 namespace hocket {
 namespace {

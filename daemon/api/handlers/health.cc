@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "daemon/api/handlers/call.h"
-#include "daemon/metrics/metrics.h"
+#include "daemon/metrics/metrics_text.h"
 
 namespace hocket {
 namespace {

@@ -18,7 +18,7 @@
 #include "plugins/nccl/communicator/plugin_options.h"
 #include "plugins/nccl/communicator/rank_agreement.h"
 #include "plugins/nccl/control/call_log.h"
-#include "plugins/nccl/control/control.h"
+#include "plugins/nccl/control/class_tuning.h"
 #include "plugins/nccl/control/job_client.h"
 #include "plugins/nccl/control/table_board.h"
 #include "plugins/nccl/transport/rendezvous.h"

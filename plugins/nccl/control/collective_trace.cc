@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "plugins/nccl/tuning/arm.h"
+#include "plugins/nccl/tuning/choice.h"
 
 namespace hocket::nccl {
 namespace {

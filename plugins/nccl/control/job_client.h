@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/nccl/tuning/arm.h"
+#include "plugins/nccl/tuning/choice.h"
 #include "plugins/nccl/tuning/collective_class.h"
 
 namespace hocket::nccl {

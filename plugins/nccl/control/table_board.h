@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "plugins/nccl/tuning/arm.h"
+#include "plugins/nccl/tuning/choice.h"
 #include "plugins/nccl/tuning/collective_class.h"
 #include "plugins/nccl/tuning/cost_table.h"
 

@@ -5,7 +5,7 @@
 
 #include "plugins/nccl/interface/nccl_interface.h"
 #include "plugins/nccl/measure/measured_collective.h"
-#include "plugins/nccl/tuning/arm.h"
+#include "plugins/nccl/tuning/choice.h"
 #include "plugins/nccl/tuning/collective_class.h"
 
 namespace hocket::nccl::measure {

@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/nccl/tuning/arm.h"
+#include "plugins/nccl/tuning/choice.h"
 #include "plugins/nccl/tuning/collective_class.h"
 
 namespace hocket::nccl {

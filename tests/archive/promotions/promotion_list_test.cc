@@ -102,7 +102,7 @@ TEST(PromotionList, NamesOfADaemonStayOnOneLineOfAMessage) {
   const auto read = listed(item);
   for (const std::string& wanted : {key_row().key.workload, std::string("other")}) {
     const PromotionChoice choice{.workload = wanted, .world_size = 1000};
-    const auto refused = choose(read.current, choice, sample_topology());
+    const auto refused = choose_promotion(read.current, choice, sample_topology());
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().message.find_first_of("\n\x1b"), std::string::npos) << wanted;
   }

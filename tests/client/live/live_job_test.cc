@@ -7,7 +7,7 @@
 #include <map>
 #include <mutex>
 
-#include "core/collective/collective_parts.h"
+#include "core/collective/part_sizes.h"
 #include "core/tape/tape.h"
 #include "tests/client/parts_of.h"
 #include "tests/core/host/ranks.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/collective/collective_parts.h"
+#include "core/collective/part_sizes.h"
 #include "core/plan/plan.h"
 
 namespace hocket {

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "core/collective/collective_parts.h"
+#include "core/collective/part_sizes.h"
 
 namespace hocket {
 namespace {

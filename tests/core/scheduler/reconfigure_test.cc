@@ -14,7 +14,7 @@
 #include <random>
 #include <set>
 
-#include "core/collective/collective_parts.h"
+#include "core/collective/part_sizes.h"
 #include "core/sim/tape_replay.h"
 #include "tests/core/host/ranks.h"
 #include "tests/core/tape/tape_fixtures.h"

@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "core/collective/collective_parts.h"
+#include "core/collective/part_sizes.h"
 #include "tests/core/host/ranks.h"
 #include "tests/core/scheduler/layered_job.h"
 

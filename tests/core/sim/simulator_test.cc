@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "core/collective/collective_parts.h"
+#include "core/collective/part_sizes.h"
 #include "tests/core/sim/random_steps.h"
 #include "tests/rounds.h"
 

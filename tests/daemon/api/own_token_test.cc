@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/protocol/daemon_token.h"
-#include "daemon/api/tokens.h"
+#include "daemon/api/token_file.h"
 #include "tests/store/fixtures.h"
 
 namespace hocket {

@@ -22,7 +22,8 @@ TEST(JobStart, AConfigurationIsDescribedByWhatDiffers) {
       "partition 4194304 B, credit 16777216 B, 2 streams, negotiated, compute_parts 4");
   EXPECT_THAT(describe_config({.communication = Communication::parameter_server}, ""),
               HasSubstr(", parameter servers"));
-  EXPECT_THAT(describe({.step_issue = StepIssue::graph}, ""), HasSubstr(", steps as graphs"));
+  EXPECT_THAT(describe_config({.step_issue = StepIssue::graph}, ""),
+              HasSubstr(", steps as graphs"));
 }
 
 TEST(JobStart, ThePlacementIsDescribedByItsLayers) {

@@ -31,7 +31,7 @@ TEST(Watching, NeedsADaemonWithAnAddress) {
 TEST(Watching, WithoutADaemonTheJobGoesOnWithAWarning) {
   const ScopedEnvironment none("HOCKET_DAEMON", nullptr);
   std::string warned;
-  const Watch watch =
+  const JobWatch watch =
       watch_daemon({.program = "toy"}, {}, {}, [&](const std::string& text) { warned += text; });
   EXPECT_EQ(watch.link, nullptr);
   EXPECT_EQ(watch.job.rfind("toy-", 0), 0u) << watch.job;

@@ -72,7 +72,7 @@ TEST(MeasuredSteps, AreAllButTheFirstOfAPhase) {
     std::vector<ProfiledStep> profiled;
     ASSERT_TRUE(run_measured(training, {.config = {}, .end_step = 4}, profiled));
     EXPECT_EQ(profiled.size(), 3u);
-    const auto step = describe(training, profiled);
+    const auto step = described_step(training, profiled);
     ASSERT_TRUE(step) << step.error().message;
     EXPECT_TRUE(have_same_tasks(*step, toy_step()));
     EXPECT_EQ(step->channel_split, 0);

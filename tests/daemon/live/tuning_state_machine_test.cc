@@ -1,4 +1,4 @@
-#include "daemon/live/tuning_state.h"
+#include "daemon/live/tuning_state_machine.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/api/tokens.h"
+#include "daemon/api/token_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "daemon/metrics/metrics.h"
+#include "daemon/metrics/metrics_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/metrics/metrics.h"
+#include "daemon/metrics/metrics_text.h"
 
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>

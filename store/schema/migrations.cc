@@ -1,4 +1,4 @@
-#include "store/schema/steps.h"
+#include "store/schema/migrations.h"
 
 #include <array>
 

@@ -1,4 +1,4 @@
-#include "plugins/nccl/control/control.h"
+#include "plugins/nccl/control/class_tuning.h"
 
 #include <algorithm>
 #include <utility>

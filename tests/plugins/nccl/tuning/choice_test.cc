@@ -1,4 +1,4 @@
-#include "plugins/nccl/tuning/arm.h"
+#include "plugins/nccl/tuning/choice.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "profiler/metrics/straggler_tests.h"
+#include "profiler/metrics/significance.h"
 
 #include <algorithm>
 #include <cmath>

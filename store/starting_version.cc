@@ -1,4 +1,4 @@
-#include "store/runnable_version.h"
+#include "store/starting_version.h"
 
 #include <algorithm>
 #include <utility>

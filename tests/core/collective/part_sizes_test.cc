@@ -1,4 +1,4 @@
-#include "core/collective/collective_parts.h"
+#include "core/collective/part_sizes.h"
 
 #include <gtest/gtest.h>
 
