@@ -128,10 +128,10 @@ typedef struct hocket_client_options {
 
   // Not 0: the program brings changes to its ranks by its own means, as one that has no all-reduce
   // of its own to spare. Only rank 0 opens a client. There are no ballots: a step is
-  // hocket_iteration and hocket_step_ended, whose change takes effect with the next step. Until the
-  // program has brought all ranks to it, it ends no steps. on_profile is called as soon as a
-  // profile is wanted. Members from here on are missing in a
-  // program compiled before they existed, which passes a smaller `size`.
+  // hocket_iteration and hocket_step_ended, whose change takes effect with the next step. After a
+  // change, do not call hocket_step_ended again before all ranks run with it. on_profile is called
+  // as soon as a profile is wanted. Members from here on are missing in a program compiled before
+  // they existed, which passes a smaller `size`.
   int decides_alone;
   // Asked on rank 0 before a configuration is compared with the present one: not 0 to begin now, 0
   // to be asked again. Called from within hocket_step_ended. NULL: always now.

@@ -48,7 +48,7 @@ void add_torch(CLI::App& program, VerbAction& action) {
       "share of the training time that trying candidates may cost, such as 3% (default: "
       "$HOCKET_TORCH_EXPLORE)");
   verb->add_flag("--schedule", settings->schedule,
-                 "let communication go on beside the next forward pass");
+                 "let the communication of a step overlap with the next forward pass");
   auto* store = verb->add_option("--store", settings->store,
                                  "the store's file (default: $HOCKET_STORE, else the user's)");
   verb->add_option("--daemon", settings->daemon,

@@ -86,7 +86,7 @@ void add_with(CLI::App& program, VerbAction& action) {
   auto* workload = verb->add_option("--workload", options->source.choice.workload,
                                     "that of this name (default: of the command's script or "
                                     "program)");
-  verb->add_option("--study", options->study, "the one that this study promoted")
+  verb->add_option("--study", options->study, "take the setting that this study promoted")
       ->excludes(workload);
   add_setting_source_options(*verb, options->source);
   verb->footer(

@@ -19,7 +19,7 @@ Result<std::optional<std::int64_t>> optional_age(const std::string& text, const 
 
 void add_retention_options(CLI::App& verb, RetentionOptions& options) {
   verb.add_option("--keep-studies", options.studies,
-                  "AGE: studies that ended and have not changed for so long go, such as 90d "
+                  "AGE: remove studies that ended and have not changed for this long, such as 90d "
                   "(minutes, hours, days or weeks: m, h, d, w)");
   verb.add_option("--keep-audit", options.audit, "AGE: older entries of the audit go");
   verb.add_option("--keep-profiles", options.profiles, "so many of the newest profiles stay");

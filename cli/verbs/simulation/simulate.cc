@@ -366,7 +366,8 @@ void add_simulate(CLI::App& program, VerbAction& action) {
   add_step_options(*verb, *options);
   add_config_options(*verb, options->config, "the profile's, else hocket's defaults");
   verb->add_option("--baseline", options->baseline,
-                   "what the speed-up is against: a preset, a file or the JSON itself (default: "
+                   "configuration that the speed-up is relative to: a preset, a file or the JSON "
+                   "itself (default: "
                    "the profile's configuration, else the one before --set and --sweep)")
       ->type_name("FILE");
   verb->add_option("--set", options->set,
