@@ -35,7 +35,7 @@ inline constexpr std::int64_t kLongestWaitNs = 86'400'000'000'000;
 
 enum Operation : std::uint32_t { kPush = 1, kAwait = 2, kPull = 3, kGoodbye = 4, kUpdate = 5 };
 
-/// Who a rank is, as it adds to its Introduction.
+/// The identity of a rank, which follows its Introduction in the greeting.
 struct RankIdentity {
   std::int32_t rank = 0, ranks = 0;
   std::int32_t server = 0, servers = 0;  ///< the server that the rank takes this one for

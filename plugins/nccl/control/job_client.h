@@ -1,6 +1,6 @@
 #pragma once
 
-// The tuning of one class of collectives: a job of hocket's own, which the daemon knows by the
+// The job by which one class of collectives is tuned, which the daemon knows by the
 // class and the topology. Behind it stands the client library (library_clients.h); tests have one
 // in memory. One thread.
 
