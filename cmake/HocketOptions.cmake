@@ -93,6 +93,9 @@ endfunction()
 function(hocket_cacheable_header name)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+  elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    target_compile_options(${name} PRIVATE
+                           "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
   endif()
 endfunction()
 
@@ -102,14 +105,12 @@ function(hocket_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   hocket_link(${name} PUBLIC hocket_options ${ARG_LINK})
-  if(NOT HOCKET_FUZZ)
-    target_precompile_headers(${name} REUSE_FROM hocket_library_header)
-    hocket_cacheable_header(${name})
-    # False warnings of the same GCC bug, which appear because GCC does not treat a precompiled
-    # header as a system header.
-    target_compile_options(${name} PRIVATE
-      $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-stringop-overflow;-Wno-array-bounds>)
-  endif()
+  target_precompile_headers(${name} REUSE_FROM hocket_library_header)
+  hocket_cacheable_header(${name})
+  # False warnings of the same GCC bug, which appear because GCC does not treat a precompiled
+  # header as a system header.
+  target_compile_options(${name} PRIVATE
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-stringop-overflow;-Wno-array-bounds>)
   hocket_needed_only(${name})
 endfunction()
 

@@ -11,11 +11,7 @@
 namespace hocket {
 namespace {
 
-#ifdef HOCKET_SANITIZED  // sanitized builds search twenty times slower
-constexpr int kEveryCall = 17;
-#else
 constexpr int kEveryCall = 3;
-#endif
 
 TEST_F(LiveTuningTest, AKeyWhoseTuningThrowsIsSetAsideAndTheOthersGoOn) {
   int set_aside = 0;

@@ -242,11 +242,7 @@ double odd_job_ms(const Params& params) {
 }
 
 TEST(Confirmation, PromotesWhatWasMeasuredBestWhereTheSimulatorIsFarOff) {
-#ifdef HOCKET_SANITIZED  // simulates ten times as slowly
-  constexpr std::uint64_t kSeeds = 2;
-#else
   constexpr std::uint64_t kSeeds = 6;
-#endif
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
