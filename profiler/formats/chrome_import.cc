@@ -1,5 +1,7 @@
 #include "profiler/formats/chrome_import.h"
 
+#include <algorithm>
+#include <array>
 #include <istream>
 #include <map>
 #include <optional>
@@ -22,20 +24,29 @@ class Importer {
     } else if (event.phase == "B") {
       open_[{event.process, event.thread}].push_back(event);
     } else if (event.phase == "E") {
-      take_end(event);
+      take_end(event, open_[{event.process, event.thread}]);
+    } else if (event.phase == "b" || event.phase == "S") {
+      open_async_[{event.process, event.category, event.id}].push_back(event);
+    } else if (event.phase == "e" || event.phase == "F") {
+      take_end(event, open_async_[{event.process, event.category, event.id}]);
     } else if (event.phase == "M") {
       found_ = own_.take_metadata(event) || found_;
     } else if (event.phase == "i" || event.phase == "I") {
       found_ = own_.take_step(event) || found_;
     } else if (event.phase == "s") {
       kineto_.take_flow(event);
-    } else if (event.phase != "f" && event.phase != "t") {
+    } else if (event.phase == "f") {
+      kineto_.take_flow_end(event);
+    } else if (event.phase != "t" && event.phase != "n" && event.phase != "T") {
       notes_.count("events of other phases");
     }
   }
 
   Result<ChromeImport> finish(const ChromeHead& head, const ChromeImportOptions& options) {
     for (const auto& [thread, events] : open_) {
+      for (const ChromeEvent& event : events) take_record(event, std::nullopt);
+    }
+    for (const auto& [id, events] : open_async_) {
       for (const ChromeEvent& event : events) take_record(event, std::nullopt);
     }
     if (!found_) {
@@ -50,6 +61,7 @@ class Importer {
     if (!kineto_.is_empty()) {
       import.traces.push_back(kineto_.finish(known, options.step_range, notes_));
     }
+    for (const std::string& offence : head.offences) notes_.add(offence, NoteWeight::partial);
     if (head.is_cut_off) {
       notes_.add("the file ends in the middle; it was read as far as it goes", NoteWeight::partial);
     }
@@ -77,14 +89,19 @@ class Importer {
     }
   }
 
-  void take_end(const ChromeEvent& event) {
-    const auto open = open_.find({event.process, event.thread});
-    if (open == open_.end() || open->second.empty()) {
-      notes_.count("ends of events that did not begin");
-      return;
+  /// Joins an end with the latest begin, or with the latest of its name where it has one: those
+  /// begun since then never ended.
+  void take_end(const ChromeEvent& event, std::vector<ChromeEvent>& open) {
+    if (open.empty()) return notes_.count("ends of events that did not begin");
+    const auto has_name = [&](const ChromeEvent& begun) { return begun.name == event.name; };
+    const auto named = std::ranges::find_if(open.rbegin(), open.rend(), has_name);
+    if (!event.name.empty() && named != open.rend()) {
+      for (auto unended = open.rbegin(); unended != named; ++unended)
+        take_record(*unended, std::nullopt);
+      open.erase(named.base(), open.end());
     }
-    take_record(open->second.back(), event.begin_ns);
-    open->second.pop_back();
+    take_record(open.back(), event.begin_ns);
+    open.pop_back();
   }
 
   OwnEvents own_;
@@ -92,6 +109,8 @@ class Importer {
   ImportNotes notes_;
   /// Begun events that have not ended, by process and thread; an end belongs to the latest.
   std::map<std::pair<std::string, std::string>, std::vector<ChromeEvent>> open_;
+  /// The same of events that belong to no thread, by process, category and id.
+  std::map<std::array<std::string, 3>, std::vector<ChromeEvent>> open_async_;
   bool found_ = false;  ///< found any part of a timeline
 };
 

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "core/base/statistics.h"
+#include "core/base/text.h"
+#include "core/trace/impossible_records.h"
 #include "profiler/clocks/clock_fit.h"
 #include "profiler/metrics/exposed_time.h"
 #include "profiler/metrics/iteration_windows.h"
@@ -144,22 +146,49 @@ std::optional<StragglerReport> compare_ranks(const std::vector<RankTrace>& trace
   return std::nullopt;
 }
 
+/// Withholds what the traces do not say, and notes why in the first note.
+void withhold(TraceReport& report, const std::vector<RankTrace>& traces) {
+  const auto worst = std::ranges::max_element(traces, {}, doubtful_share);
+  if (std::ranges::none_of(traces, has_activity)) {
+    report.advice.clear();
+    if (report.notes.empty()) {
+      report.notes.push_back(
+          "nothing in it is known as computation, communication or a copy: there are no figures");
+    }
+  } else if (doubtful_share(*worst) > kMostLostInAll) {
+    report.advice.clear();
+    std::string note = percent(doubtful_share(*worst)) + " of the work of rank " +
+                       std::to_string(worst->rank) +
+                       " is lost, cannot be true or was cut: there is";
+    if (report.is_of_whole_trace) {
+      for (RankReport& rank : report.ranks)
+        rank = {.rank = rank.rank, .host = rank.host, .lost = rank.lost};
+      report.collectives.clear();
+      note += " no figure and";
+    }
+    report.notes.insert(report.notes.begin(), note + " no advice");
+  }
+}
+
 nlohmann::json rank_json(const RankReport& rank) {
+  const auto known = [&](double figure) {
+    return rank.iterations > 0 ? nlohmann::json(figure) : nlohmann::json();
+  };
   return {{"rank", rank.rank},
           {"host", rank.host},
           {"iterations", rank.iterations},
-          {"iteration_ns", rank.iteration_ns},
-          {"spread_ns", rank.spread_ns},
-          {"compute_ns", rank.compute_ns},
-          {"communication_ns", rank.communication_ns},
-          {"exposed_ns", rank.exposed_ns},
-          {"copy_ns", rank.copy_ns},
-          {"exposed_copy_ns", rank.exposed_copy_ns},
-          {"idle_ns", rank.idle_ns},
-          {"gap_host_ns", rank.gap_host_ns},
-          {"gap_event_ns", rank.gap_event_ns},
-          {"gap_kernel_ns", rank.gap_kernel_ns},
-          {"gap_unknown_ns", rank.gap_unknown_ns},
+          {"iteration_ns", known(rank.iteration_ns)},
+          {"spread_ns", known(rank.spread_ns)},
+          {"compute_ns", known(rank.compute_ns)},
+          {"communication_ns", known(rank.communication_ns)},
+          {"exposed_ns", known(rank.exposed_ns)},
+          {"copy_ns", known(rank.copy_ns)},
+          {"exposed_copy_ns", known(rank.exposed_copy_ns)},
+          {"idle_ns", known(rank.idle_ns)},
+          {"gap_host_ns", known(rank.gap_host_ns)},
+          {"gap_event_ns", known(rank.gap_event_ns)},
+          {"gap_kernel_ns", known(rank.gap_kernel_ns)},
+          {"gap_unknown_ns", known(rank.gap_unknown_ns)},
           {"lost", rank.lost}};
 }
 
@@ -184,7 +213,8 @@ TraceReport report_traces(std::vector<RankTrace> traces, std::vector<std::string
   };
   if (std::ranges::none_of(traces, has_windows)) {
     report.is_of_whole_trace = true;
-    notes.insert(notes.begin(), "no iteration is whole, so the figures are of the whole trace");
+    if (std::ranges::any_of(traces, has_activity))
+      notes.insert(notes.begin(), "no iteration is whole, so the figures are of the whole trace");
     for (RankTrace& trace : traces) make_whole(trace);
   }
   const auto fits = fit_clocks(traces, std::vector<std::vector<ClockRound>>(traces.size()));
@@ -198,9 +228,12 @@ TraceReport report_traces(std::vector<RankTrace> traces, std::vector<std::string
   // Notes on withheld figures come first.
   report.notes = std::move(job.withheld);
   if (traces.size() < 2) report.notes.clear();  // one rank has nothing to compare
-  if (!report.is_of_whole_trace) report.stragglers = compare_ranks(traces, fits, report.notes);
+  const bool has_two = std::ranges::count_if(traces, has_activity) > 1;
+  if (!report.is_of_whole_trace && has_two)
+    report.stragglers = compare_ranks(traces, fits, report.notes);
   report.notes.insert(report.notes.end(), notes.begin(), notes.end());
   report.advice = advice_for(report);
+  withhold(report, traces);
   return report;
 }
 

@@ -15,8 +15,9 @@
 
 namespace hocket {
 
-/// A rank's iterations. Times are medians over its iterations, as docs/METRICS.md defines them;
-/// gaps are of the computing stream with the most work, per iteration.
+/// A rank's iterations; none if nothing of its trace is known as work. Times are medians over its
+/// iterations, as docs/METRICS.md defines them; gaps are of the computing stream with the most
+/// work, per iteration.
 struct RankReport {
   std::int64_t rank = 0;
   std::string host;
@@ -54,7 +55,8 @@ struct TraceReport {
 };
 
 /// Reports on traces, which are sorted by rank. `notes` are those of their import. Requires at
-/// least one trace.
+/// least one trace. Without any work, or if too much of it is lost to tell whole iterations, there
+/// are no figures. Beyond a tenth of lost, impossible or cut records of work there is no advice.
 TraceReport report_traces(std::vector<RankTrace> traces, std::vector<std::string> notes);
 
 /// Returns what to try by the figures of `report`.
