@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "archive/profiles/rank_ranges.h"
+#include "core/trace/group_names.h"
 #include "profiler/formats/chrome_import.h"
 #include "store/trace_file.h"
 
@@ -133,6 +134,9 @@ Result<void> settle_ranks(ImportedTraces& imported) {
       file.ranks.push_back(traces[file.first + i].trace.rank);
   }
   std::ranges::sort(traces, {}, [](const ImportedTrace& each) { return each.trace.rank; });
+  std::vector<RankTrace*> of_job;
+  for (ImportedTrace& each : traces) of_job.push_back(&each.trace);
+  unify_group_names(of_job);
   return {};
 }
 
