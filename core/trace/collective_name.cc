@@ -22,6 +22,7 @@ enum class Match : std::uint8_t {
   library,     ///< likewise, and "Kernel" follows anywhere in the name
   identifier,  ///< the identifier begins with the text
   kernel,      ///< the identifier contains the text and says that it is a kernel
+  instruction  ///< the name is the text, or "-start", "-done", "-fusion" or a number follows it
 };
 
 /// Kernels that communicate. A row without a collective leaves it to the spelling of the name.
@@ -32,7 +33,7 @@ struct KernelNames {
 };
 
 /// Names of kernels, by library. The first row that matches counts. A name that is not here can be
-/// added for one import: profiler/formats/communication_patterns.h.
+/// added for one import: archive/profiles/import/communication_patterns.h.
 constexpr std::array kKernelNames{
     // NCCL, RCCL, MSCCL of RCCL: "ncclDevKernel_AllReduce_Sum_f32_RING_LL(…)", "ncclKernel_…",
     // "ncclSymkDevKernel_…", "ncclAllReduceRingLLKernel_…", "rcclGenericKernel<…>".
@@ -90,6 +91,15 @@ constexpr std::array kKernelNames{
     KernelNames{Match::kernel, "allreduce_fusion_kernel", CollectiveKind::all_reduce},
     KernelNames{Match::identifier, "cross_device_reduce", CollectiveKind::all_reduce},
     KernelNames{Match::begins, "quickreduce::", CollectiveKind::all_reduce},
+    // Instructions of XLA: "all-reduce.3", "all-gather-start.1".
+    KernelNames{Match::instruction, "all-reduce", CollectiveKind::all_reduce},
+    KernelNames{Match::instruction, "all-gather", CollectiveKind::all_gather},
+    KernelNames{Match::instruction, "reduce-scatter", CollectiveKind::reduce_scatter},
+    KernelNames{Match::instruction, "all-to-all", CollectiveKind::all_to_all},
+    KernelNames{Match::instruction, "ragged-all-to-all", CollectiveKind::all_to_all},
+    KernelNames{Match::instruction, "collective-broadcast", CollectiveKind::broadcast},
+    KernelNames{Match::instruction, "collective-permute"},
+    KernelNames{Match::instruction, "async-collective"},
     // Transformer Engine's user buffers.
     KernelNames{Match::identifier, "userbuffers_fp16_sum_inplace", CollectiveKind::all_reduce},
     KernelNames{Match::identifier, "userbuffers_"},
@@ -147,6 +157,13 @@ bool says_kernel(std::string_view identifier) {
          identifier.find("_kernel_") != std::string_view::npos;
 }
 
+bool is_instruction(std::string_view name, std::string_view text) {
+  if (!name.starts_with(text)) return false;
+  name.remove_prefix(text.size());
+  return name.empty() || name.front() == '.' || name.starts_with("-start") ||
+         name.starts_with("-done") || name.starts_with("-fusion");
+}
+
 const KernelNames* kernel_names(std::string_view name) {
   const std::string_view identifier = identifier_of(name);
   const auto found = std::ranges::find_if(kKernelNames, [&](const KernelNames& row) {
@@ -159,6 +176,8 @@ const KernelNames* kernel_names(std::string_view name) {
         return identifier.starts_with(row.text);
       case Match::kernel:
         return identifier.find(row.text) != std::string_view::npos && says_kernel(identifier);
+      case Match::instruction:
+        return is_instruction(name, row.text);
     }
     return false;
   });

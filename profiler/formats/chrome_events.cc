@@ -59,6 +59,18 @@ constexpr std::array kTexts{
     TextField{"group_ranks", &ChromeArguments::group_ranks},
 };
 
+constexpr std::array kDialectIntegers{
+    Field<std::optional<std::int64_t> DialectArguments::*>{"count", &DialectArguments::count},
+    Field<std::optional<std::int64_t> DialectArguments::*>{"step_num",
+                                                           &DialectArguments::step_number},
+};
+
+constexpr std::array kDialectTexts{
+    Field<std::string DialectArguments::*>{"Task Type", &DialectArguments::task_type},
+    Field<std::string DialectArguments::*>{"data_type", &DialectArguments::data_type},
+    Field<std::string DialectArguments::*>{"hlo_op", &DialectArguments::hlo_op},
+};
+
 template <class Fields>
 auto member_of(const Fields& fields, std::string_view key) {
   const auto found = std::find_if(fields.begin(), fields.end(),
@@ -217,6 +229,8 @@ class EventReader {
       case Place::arguments:
         if (const auto member = member_of(kIntegers, key_)) {
           event_.arguments.*member = integer_of(text);
+        } else if (const auto dialect = member_of(kDialectIntegers, key_)) {
+          event_.dialect.*dialect = integer_of(text);
         }
         break;
       case Place::first_shape:
@@ -256,6 +270,9 @@ class EventReader {
       if (key_ == "ph") event_.phase = text;
       if (key_ == "name") event_.name = text;
       if (key_ == "cat") event_.category = text;
+      // Ascend quotes times, whose digits a double would not keep.
+      if (key_ == "ts") event_.begin_ns = nanoseconds_of(text);
+      if (key_ == "dur") event_.duration_ns = nanoseconds_of(text);
       take_label(text);
     }
     if (place == Place::arguments) {
@@ -264,6 +281,9 @@ class EventReader {
       if (const auto member = member_of(kIntegers, key_)) {
         event_.arguments.*member = integer_of(text);
       }
+      if (const auto dialect = member_of(kDialectTexts, key_)) event_.dialect.*dialect = text;
+      if (const auto dialect = member_of(kDialectIntegers, key_))
+        event_.dialect.*dialect = integer_of(text);
     }
     return true;
   }

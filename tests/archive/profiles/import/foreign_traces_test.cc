@@ -18,6 +18,7 @@ namespace {
 using nlohmann::json;
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 constexpr double kMs = 1e6;  // nanoseconds
@@ -155,6 +156,91 @@ TEST_F(ForeignTraces, CollectivesOfAGroupWithTwoNamesPair) {
   const auto found = must(report(request));
   EXPECT_EQ(found.collectives.size(), 1U) << "one row, not one for each name";
   EXPECT_THAT(found.notes, Not(Contains(HasSubstr("no collective"))));
+}
+
+/// Four tensors of 20 steps, each negotiated for 400 us and reduced for 1,000 us.
+json horovod_timeline() {
+  json events = json::array();
+  for (int i = 0; i < 4; ++i) {
+    events.push_back({{"ph", "M"},
+                      {"name", "process_name"},
+                      {"pid", i},
+                      {"args", {{"name", "grad." + std::to_string(i)}}}});
+  }
+  const auto add = [&](const char* phase, const char* name, int ts, int process) {
+    json event = {{"ph", phase}, {"ts", ts}, {"pid", process}};
+    if (*name) event["name"] = name;
+    if (*phase == 'X') event["dur"] = 0;
+    events.push_back(event);
+  };
+  for (int step = 0; step < 20; ++step) {
+    for (int i = 0; i < 4; ++i) {
+      const int at = 10'000 * step + 1500 * i;
+      add("B", "NEGOTIATE_ALLREDUCE", at, i);
+      add("X", "0", at, i);
+      add("X", "1", at + 400, i);
+      add("E", "", at + 400, i);
+      add("B", "ALLREDUCE", at + 400, i);
+      add("B", "NCCL_ALLREDUCE", at + 500, i);
+      add("E", "", at + 1300, i);
+      add("E", "", at + 1400, i);
+    }
+  }
+  return events;
+}
+
+TEST_F(ForeignTraces, OfATimelineOfCollectivesNeitherIdleNorExposedTimeIsSaid) {
+  const auto found = must(report({.paths = {file("tensors.json", horovod_timeline().dump())}}));
+  EXPECT_FALSE(found.has_computation);
+  ASSERT_EQ(found.ranks.size(), 1U);
+  EXPECT_NEAR(found.ranks[0].communication_ns, 4 * kMs, 1) << "of an iteration of 10 ms";
+  EXPECT_THAT(found.advice, IsEmpty());
+  EXPECT_THAT(found.notes.front(), HasSubstr("no computation is recorded"));
+  EXPECT_THAT(found.notes, Contains(HasSubstr("32 ms in all, 0.4 ms in the middle")));
+  EXPECT_THAT(found.notes, Contains(HasSubstr("80 ms in all, 1 ms in the middle")));
+  EXPECT_THAT(found.notes, Contains(HasSubstr("rank 1 in 80")));
+  const json printed = to_json(found);
+  EXPECT_TRUE(printed["ranks"][0]["idle_ns"].is_null());
+  EXPECT_TRUE(printed["ranks"][0]["exposed_ns"].is_null());
+  EXPECT_TRUE(printed["collectives"][0]["exposed_ns"].is_null());
+}
+
+TEST_F(ForeignTraces, FilesOfXlaAreNumberedBehindOneAnother) {
+  json events = json::array();
+  for (int device = 0; device < 2; ++device) {
+    const int process = device + 1;
+    events.push_back({{"ph", "M"},
+                      {"name", "process_name"},
+                      {"pid", process},
+                      {"args", {{"name", "/device:GPU:" + std::to_string(device)}}}});
+    events.push_back({{"ph", "M"},
+                      {"name", "thread_name"},
+                      {"pid", process},
+                      {"tid", 7},
+                      {"args", {{"name", "Stream #7(Compute)"}}}});
+    for (int step = 0; step < 6; ++step) {
+      events.push_back({{"ph", "X"},
+                        {"name", "gemm"},
+                        {"pid", process},
+                        {"tid", 7},
+                        {"ts", 100 * step},
+                        {"dur", 60}});
+      events.push_back({{"ph", "X"},
+                        {"name", "add"},
+                        {"pid", process},
+                        {"tid", 7},
+                        {"ts", 100 * step + 60},
+                        {"dur", 20}});
+    }
+  }
+  const std::string text = json({{"traceEvents", events}}).dump();
+  auto imported = must(read_traces({.paths = {file("a.json", text), file("b.json", text)}}));
+  must(settle_ranks(imported));
+  ASSERT_EQ(imported.traces.size(), 4U);
+  for (std::int64_t rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(imported.traces[static_cast<std::size_t>(rank)].trace.rank, rank);
+    EXPECT_EQ(imported.traces[static_cast<std::size_t>(rank)].trace.ranks, 4);
+  }
 }
 
 }  // namespace
