@@ -139,6 +139,18 @@ TEST_F(ForeignTraces, KernelsOfMsccppAndNvshmemCommunicate) {
   EXPECT_EQ(per_iteration(found, std::nullopt), 1);
 }
 
+TEST_F(ForeignTraces, TheUserNamesFurtherCommunication) {
+  const KinetoSteps steps{.ranks = 1, .others = {"moe_exchange<4>", "moe_all_to_all<4>"}};
+  const std::string path = file("trace.json", steps.text());
+  expect_times(must(report({.paths = {path}})), 9 * kMs, 0, 0);
+  const auto found = must(report({.paths = {path}, .communication = {"^moe_", "absent"}}));
+  expect_times(found, 8 * kMs, 2.5 * kMs, 1 * kMs);
+  EXPECT_EQ(per_iteration(found, CollectiveKind::all_to_all), 1);
+  EXPECT_THAT(found.notes, Contains(HasSubstr("\"absent\": no computation has such a name")));
+  EXPECT_THAT(message_of(report({.paths = {path}, .communication = {"("}})),
+              HasSubstr("missing )"));
+}
+
 TEST_F(ForeignTraces, CollectivesOfAGroupWithTwoNamesPair) {
   ImportRequest request;
   for (std::int64_t rank = 0; rank < 2; ++rank) {
