@@ -67,6 +67,18 @@ constexpr std::array kTexts{
     TextField{"group_ranks", &ChromeArguments::group_ranks},
 };
 
+constexpr std::array kDialectIntegers{
+    Field<std::optional<std::int64_t> DialectArguments::*>{"count", &DialectArguments::count},
+    Field<std::optional<std::int64_t> DialectArguments::*>{"step_num",
+                                                           &DialectArguments::step_number},
+};
+
+constexpr std::array kDialectTexts{
+    Field<std::string DialectArguments::*>{"Task Type", &DialectArguments::task_type},
+    Field<std::string DialectArguments::*>{"data_type", &DialectArguments::data_type},
+    Field<std::string DialectArguments::*>{"hlo_op", &DialectArguments::hlo_op},
+};
+
 template <class Fields>
 auto member_of(const Fields& fields, std::string_view key) {
   const auto found = std::find_if(fields.begin(), fields.end(),
@@ -298,6 +310,8 @@ class EventReader {
       case Place::arguments:
         if (const auto member = member_of(kIntegers, key_)) {
           event_.arguments.*member = integer_of(text);
+        } else if (const auto dialect = member_of(kDialectIntegers, key_)) {
+          event_.dialect.*dialect = integer_of(text);
         }
         take_identity(text);
         break;
@@ -354,6 +368,9 @@ class EventReader {
         event_.arguments.*member = integer_of(text);
       }
       take_identity(text);
+      if (const auto dialect = member_of(kDialectTexts, key_)) event_.dialect.*dialect = text;
+      if (const auto dialect = member_of(kDialectIntegers, key_))
+        event_.dialect.*dialect = integer_of(text);
     }
     return true;
   }

@@ -32,12 +32,25 @@ struct ChromeArguments {
   /// Elements and type of an operation's first input, where its shapes were recorded.
   std::optional<std::int64_t> input_elements;
   std::optional<std::string> input_type;
+
+  bool operator==(const ChromeArguments&) const = default;
+};
+
+/// The known fields of "args" that tools other than PyTorch write.
+struct DialectArguments {
+  /// Ascend's: the type of a stream's task, and the elements of a collective and their type.
+  std::string task_type, data_type;
+  std::optional<std::int64_t> count;
+  /// XLA's: the instruction that an event runs, and the number of a marked step.
+  std::string hlo_op;
+  std::optional<std::int64_t> step_number;
 };
 
 struct ChromeEvent {
   std::string phase, name, category, process, thread, id;  ///< numbers as spelled in the file
   std::optional<std::int64_t> begin_ns, duration_ns;  ///< nothing if missing or not such a number
   ChromeArguments arguments;
+  DialectArguments dialect;
 };
 
 /// A group of ranks that the head of a file lists.

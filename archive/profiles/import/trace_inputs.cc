@@ -15,6 +15,7 @@
 #include "archive/profiles/traces/trace_order.h"
 #include "core/base/text.h"
 #include "core/files/scratch_folder.h"
+#include "profiler/formats/foreign_file.h"
 
 namespace hocket {
 namespace {
@@ -233,6 +234,7 @@ class InputReader {
     const std::string_view head = packed.head();
     if (may_be_packed && is_packed(head)) return read_packed_member(name, packed);
     Taken taken = false;
+    if (const auto foreign = foreign_file(name, head)) return invalid(name + ": " + *foreign);
     if (head.empty()) {
       if (!packed.problem()) return invalid(name + ": " + kEmpty);
     } else if (head.starts_with(kDatabaseMagic)) {

@@ -170,9 +170,28 @@ void withhold(TraceReport& report, const std::vector<RankTrace>& traces) {
   }
 }
 
-nlohmann::json rank_json(const RankReport& rank) {
+/// Withholds advice where no computation was recorded.
+void look_for_computation(TraceReport& report, const std::vector<RankTrace>& traces) {
+  const auto is_computation = [](const TraceRecord& record) {
+    return record.kind == TraceKind::compute && is_plausible(record);
+  };
+  const auto has_any = [](const RankTrace& trace) { return !trace.records.empty(); };
+  report.has_computation = std::ranges::any_of(traces, [&](const RankTrace& trace) {
+    return std::ranges::any_of(trace.records, is_computation);
+  });
+  if (report.has_computation || std::ranges::none_of(traces, has_any)) return;
+  report.advice.clear();
+  report.notes.insert(report.notes.begin(),
+                      "no computation is recorded: which communication it hides and when the "
+                      "devices are idle is not known");
+}
+
+nlohmann::json rank_json(const RankReport& rank, bool has_computation) {
   const auto known = [&](double figure) {
     return rank.iterations > 0 ? nlohmann::json(figure) : nlohmann::json();
+  };
+  const auto hidden = [&](double figure) {
+    return has_computation ? known(figure) : nlohmann::json();
   };
   return {{"rank", rank.rank},
           {"host", rank.host},
@@ -181,10 +200,10 @@ nlohmann::json rank_json(const RankReport& rank) {
           {"spread_ns", known(rank.spread_ns)},
           {"compute_ns", known(rank.compute_ns)},
           {"communication_ns", known(rank.communication_ns)},
-          {"exposed_ns", known(rank.exposed_ns)},
+          {"exposed_ns", hidden(rank.exposed_ns)},
           {"copy_ns", known(rank.copy_ns)},
-          {"exposed_copy_ns", known(rank.exposed_copy_ns)},
-          {"idle_ns", known(rank.idle_ns)},
+          {"exposed_copy_ns", hidden(rank.exposed_copy_ns)},
+          {"idle_ns", hidden(rank.idle_ns)},
           {"gap_host_ns", known(rank.gap_host_ns)},
           {"gap_event_ns", known(rank.gap_event_ns)},
           {"gap_kernel_ns", known(rank.gap_kernel_ns)},
@@ -192,14 +211,14 @@ nlohmann::json rank_json(const RankReport& rank) {
           {"lost", rank.lost}};
 }
 
-nlohmann::json collective_json(const CollectiveReport& each) {
+nlohmann::json collective_json(const CollectiveReport& each, bool has_computation) {
   return {{"name", each.name},
           {"group", each.group.empty() ? nlohmann::json() : nlohmann::json(each.group)},
           {"kind", each.kind ? nlohmann::json(to_string(*each.kind)) : nlohmann::json()},
           {"per_iteration", each.per_iteration},
           {"bytes", each.bytes},
           {"busy_ns", each.busy_ns},
-          {"exposed_ns", each.exposed_ns}};
+          {"exposed_ns", has_computation ? nlohmann::json(each.exposed_ns) : nlohmann::json()}};
 }
 
 }  // namespace
@@ -234,14 +253,16 @@ TraceReport report_traces(std::vector<RankTrace> traces, std::vector<std::string
   report.notes.insert(report.notes.end(), notes.begin(), notes.end());
   report.advice = advice_for(report);
   withhold(report, traces);
+  look_for_computation(report, traces);
   return report;
 }
 
 nlohmann::json to_json(const TraceReport& report) {
   auto ranks = nlohmann::json::array(), collectives = nlohmann::json::array();
-  for (const RankReport& rank : report.ranks) ranks.push_back(rank_json(rank));
+  for (const RankReport& rank : report.ranks)
+    ranks.push_back(rank_json(rank, report.has_computation));
   for (const CollectiveReport& each : report.collectives)
-    collectives.push_back(collective_json(each));
+    collectives.push_back(collective_json(each, report.has_computation));
   return {{"source", report.source},
           {"job_ranks", report.job_ranks},
           {"whole_trace", report.is_of_whole_trace},

@@ -47,6 +47,9 @@ struct TraceReport {
   std::int64_t job_ranks = 1;  ///< ranks of the job, also those without a trace
   /// True if a trace has no iterations; the figures then count the whole trace as one.
   bool is_of_whole_trace = false;
+  /// False if no rank has any computation. Then it is not known which communication and copies are
+  /// exposed, nor when ranks were idle, and there is no advice.
+  bool has_computation = true;
   std::vector<RankReport> ranks;              ///< by rank; at least one
   std::vector<CollectiveReport> collectives;  ///< the most exposed time first
   std::optional<StragglerReport> stragglers;  ///< absent where ranks cannot be compared

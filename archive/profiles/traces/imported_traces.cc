@@ -1,6 +1,7 @@
 #include "archive/profiles/traces/imported_traces.h"
 
 #include <algorithm>
+#include <fstream>
 #include <istream>
 #include <map>
 #include <utility>
@@ -8,8 +9,10 @@
 #include "archive/profiles/rank_ranges.h"
 #include "archive/profiles/traces/trace_order.h"
 #include "core/base/text.h"
+#include "core/trace/group_names.h"
 #include "core/trace/impossible_records.h"
 #include "profiler/formats/chrome_import.h"
+#include "profiler/formats/foreign_file.h"
 #include "profiler/formats/record_notes.h"
 #include "store/trace_file.h"
 
@@ -73,10 +76,21 @@ ImportNotes notes_on(const NsightFindings& findings, const std::vector<RankTrace
   return notes;
 }
 
-/// Returns whether the file identifies its rank. Nsight's exports do not, and neither does a file
-/// that claims to be the only rank.
+/// Returns whether the file identifies its rank. Nsight's exports and XLA's traces, which number
+/// the devices of one host, do not, and neither does a file that claims to be the only rank.
 bool says_whose_it_is(const ImportedTrace& each) {
-  return each.trace.source != "nsight" && (each.trace.rank != 0 || each.trace.ranks != 1);
+  return each.trace.source != "nsight" && each.trace.source != "xla" &&
+         (each.trace.rank != 0 || each.trace.ranks != 1);
+}
+
+/// Returns the begin of a file, in which an SQLite database has the names of its tables.
+std::string first_bytes(const std::string& path) {
+  constexpr std::size_t kBytes = 256 << 10;
+  std::string bytes(kBytes, '\0');
+  std::ifstream in(path, std::ios::binary);
+  in.read(bytes.data(), std::ssize(bytes));
+  bytes.resize(static_cast<std::size_t>(in.gcount()));
+  return bytes;
 }
 
 /// Gives files that do not say whose they are, beside others that do, the ranks in their names.
@@ -155,7 +169,10 @@ Result<void> read_trace_database(const std::string& path, const std::string& dat
     return Error{error.code, path + error.message.substr(database.size())};
   };
   const auto kind = trace_file_kind(database);
-  if (!kind) return failure(named(kind.error()));
+  if (!kind) {
+    const auto foreign = foreign_database(first_bytes(database));
+    return foreign ? invalid(path + ": " + *foreign) : failure(named(kind.error()));
+  }
   if (*kind == TraceFileKind::hocket) {
     auto read = read_own_database(path, database, into);
     return read ? read : failure(named(read.error()));
@@ -191,6 +208,9 @@ Result<void> settle_ranks(ImportedTraces& imported) {
       file.ranks.push_back(traces[file.first + i].trace.rank);
   }
   std::ranges::sort(traces, {}, [](const ImportedTrace& each) { return each.trace.rank; });
+  std::vector<RankTrace*> of_job;
+  for (ImportedTrace& each : traces) of_job.push_back(&each.trace);
+  unify_group_names(of_job);
   return {};
 }
 

@@ -49,7 +49,8 @@ Result<void> read_trace_database(const std::string& path, const std::string& dat
                                  const TraceReadOptions& options, ImportedTraces& into);
 
 /// Numbers the files if none identifies its rank, by their names (trace_order.h), checks that each
-/// rank occurs once and all agree on the number of ranks, and sorts the traces by rank.
+/// rank occurs once and all agree on the number of ranks, sorts the traces by rank, and names
+/// groups alike on all ranks.
 Result<void> settle_ranks(ImportedTraces& imported);
 
 /// Returns all notes, those that withhold figures first. One that several files share is one line

@@ -337,7 +337,7 @@ TEST_F(ImportedReports, AnExportWithoutKernelsHasNoIdleTime) {
 TEST_F(ImportedReports, StrangeEventsAreNoIdleTime) {
   json plain = json::array(), categories = json::array();
   for (int step = 0; step < 20; ++step) {
-    for (const char* const name : {"Default/MatMul-op1", "Default/Sum-op3"}) {
+    for (const char* const name : {"model/MatMul-op1", "model/Sum-op3"}) {
       plain.push_back({{"ph", "X"},
                        {"name", name},
                        {"pid", "worker"},
@@ -359,7 +359,7 @@ TEST_F(ImportedReports, StrangeEventsAreNoIdleTime) {
   EXPECT_THAT(without.advice, IsEmpty());
   ASSERT_THAT(without.notes, Not(IsEmpty()));
   EXPECT_THAT(without.notes[0], HasSubstr("events without a category"));
-  EXPECT_THAT(without.notes[0], HasSubstr("\"Default/MatMul-op1\""));
+  EXPECT_THAT(without.notes[0], HasSubstr("\"model/MatMul-op1\""));
   EXPECT_THAT(without.notes[0], HasSubstr("Read are events of the categories kernel"));
   const auto with = report({file("ops.json", categories.dump())}, "step");
   EXPECT_EQ(with.ranks[0].iterations, 0);
