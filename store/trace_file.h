@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/trace/impossible_records.h"
 #include "core/trace/rank_trace.h"
 
 namespace hocket {
@@ -71,16 +72,29 @@ class TraceFileReader {
 /// its transaction is rolled back in the file, which needs write permission once.
 Result<std::unique_ptr<TraceFileReader>> open_trace_file(const std::string& path);
 
+/// Things about an export of Nsight Systems that its traces do not say.
+struct NsightFindings {
+  ImpossibleRecords impossible = {};  ///< of all processes together
+  std::int64_t incomplete_steps = 0;  ///< iterations that miss work and have no window
+  /// Launches of CUDA graphs that are recorded as a whole, and their share of the work's time.
+  std::int64_t graph_launches = 0;
+  double graph_share = 0;
+  /// Tables with rows of events that are not read, by name.
+  std::vector<std::string> unread_tables = {};
+};
+
 /// Reads an SQLite export of Nsight Systems (`nsys export --type sqlite`) as a trace for each
 /// process that used a device: kernels, copies and fills, NVTX ranges, runtime calls. The export
 /// has no ranks, so processes are numbered in the order of their ids. A kernel with an NCCL name is
-/// communication. Steps are the NVTX ranges whose name is `step_range`, without a number at its end
-/// and the blanks before it; if `step_range` is empty, "ProfilerStep#", else the name of the ranges
-/// that repeat most evenly, else the names of kernels, where they repeat. Data missing in the
-/// export is missing in the trace. A table with unexpected columns is invalid_argument that names
-/// them.
+/// communication. A launch of a CUDA graph that is recorded as a whole
+/// is computation. Steps are the NVTX ranges whose name is `step_range`, without a number at its
+/// end and the blanks before it; if `step_range` is empty, "ProfilerStep#", else the name of the
+/// ranges that repeat most evenly and have work in them, else the names of kernels, where they
+/// repeat. Data missing in the export is missing in the trace. A table with unexpected columns is
+/// invalid_argument that names them. Adds to `findings` if it is given.
 Result<std::vector<RankTrace>> read_nsight_export(const std::string& path,
-                                                  std::string_view step_range = {});
+                                                  std::string_view step_range = {},
+                                                  NsightFindings* findings = nullptr);
 
 enum class TraceFileKind { hocket, nsight };
 

@@ -37,15 +37,18 @@ void add_iterations(const std::vector<ProfileIteration>& iterations, ProfileSumm
   if (iterations.empty()) return;
   const auto lowest = std::ranges::min_element(iterations, {}, &ProfileIteration::rank)->rank;
   std::vector<double> walls, shares;
+  bool has_computation = false;
   for (const ProfileIteration& each : iterations) {
     if (each.rank != lowest || each.wall_ns <= 0) continue;
+    has_computation = has_computation || each.compute_ns > 0;
     walls.push_back(static_cast<double>(each.wall_ns));
     shares.push_back(static_cast<double>(each.exposed_ns) / walls.back());
   }
   summary.iterations = std::ssize(walls);
   if (walls.empty()) return;
   summary.iteration_ns = median(std::move(walls));
-  summary.exposed_share = median(std::move(shares));
+  // Without any computation it is not known what that hides.
+  if (has_computation) summary.exposed_share = median(std::move(shares));
 }
 
 template <class T>

@@ -137,7 +137,11 @@ class Saving {
                                    it.communication_ns, it.exposed_ns});
       }
     }
-    if (rows.iterations.empty()) note("no iteration is whole, so nothing is measured");
+    if (std::ranges::none_of(traces, has_activity)) {
+      note("no rank has computation, communication or copies, so nothing is measured");
+    } else if (rows.iterations.empty()) {
+      note("no iteration is whole, so nothing is measured");
+    }
     add_metrics(rows, named_metrics(job, bound_ns(traces, fits)));
     const StepQuality quality = judge(traces, job);
     if (quality.uncertainty >= kPoorUncertainty)
@@ -215,17 +219,15 @@ class Saving {
 
   StepQuality judge(const std::vector<RankTrace>& traces, const JobMetrics& job) const {
     std::vector<double> iterations;
-    std::int64_t kept = 0, lost = 0;
+    double lost_share = 0;
     if (!job.ranks.empty()) {
       const auto reference = reference_index(traces);
       for (const IterationMetrics& it : job.ranks[reference].iterations)
         iterations.push_back(static_cast<double>(it.wall_ns));
-      kept = std::ssize(traces[reference].records);
-      lost = traces[reference].dropped + traces[reference].quarantined;
+      lost_share = doubtful_share(traces[reference]);
     }
     ProfileConditions conditions = conditions_of(iterations);
-    if (lost > 0)
-      conditions.lost_share = static_cast<double>(lost) / static_cast<double>(lost + kept);
+    conditions.lost_share = lost_share;
     if (profile_.host) {
       conditions.waiting_share = profile_.host->waiting;
       conditions.others_share = profile_.host->others;

@@ -29,6 +29,7 @@ std::string report_time(double ns) {
 struct FigureRow {
   std::string name;
   double RankReport::*value;
+  bool needs_computation = false;
 };
 
 /// Returns the ranks that have iterations.
@@ -76,10 +77,10 @@ void print_times(std::ostream& out, const TraceReport& report) {
   const std::vector<FigureRow> rows = {{"time", &RankReport::iteration_ns},
                                        {"computation", &RankReport::compute_ns},
                                        {"communication", &RankReport::communication_ns},
-                                       {"  exposed", &RankReport::exposed_ns},
+                                       {"  exposed", &RankReport::exposed_ns, true},
                                        {"copies", &RankReport::copy_ns},
-                                       {"  exposed", &RankReport::exposed_copy_ns},
-                                       {"idle", &RankReport::idle_ns},
+                                       {"  exposed", &RankReport::exposed_copy_ns, true},
+                                       {"idle", &RankReport::idle_ns, true},
                                        {"gaps: host is late", &RankReport::gap_host_ns},
                                        {"gaps: waits for other work", &RankReport::gap_event_ns},
                                        {"gaps: between kernels", &RankReport::gap_kernel_ns},
@@ -92,6 +93,7 @@ void print_times(std::ostream& out, const TraceReport& report) {
   TextTable table(std::move(headings));
   const double whole = middle_of(ranks, &RankReport::iteration_ns);
   for (const FigureRow& row : rows) {
+    if (row.needs_computation && !report.has_computation) continue;
     const double value = middle_of(ranks, row.value);
     const auto [low, high] = std::ranges::minmax_element(ranks, {}, row.value);
     const double highest = (*high).*row.value, lowest = (*low).*row.value;
@@ -133,7 +135,8 @@ void print_report_collectives(std::ostream& out, const TraceReport& report) {
     if (groups) cells.push_back(printable(each.group, kReportNameLimitBytes));
     cells.insert(cells.end(), {count_text(each.per_iteration),
                                each.bytes > 0 ? value_text(each.bytes, ObjectiveUnit::bytes) : "-",
-                               report_time(each.busy_ns), report_time(each.exposed_ns)});
+                               report_time(each.busy_ns),
+                               report.has_computation ? report_time(each.exposed_ns) : "-"});
     table.add(std::move(cells));
   }
   out << '\n';

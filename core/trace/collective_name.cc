@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
+#include <cstdint>
 #include <string>
+#include <system_error>
 
 namespace hocket {
 namespace {
@@ -14,32 +17,92 @@ constexpr std::array<std::string_view, 6> kDispatchers{
     "c10d::",     "c10d_functional::", "_c10d_functional::", "record_param_comms",
     "symm_mem::", "torch_ccl::"};
 
-/// Prefixes of the kernels of libraries that name no operation otherwise: NCCL's device functions,
-/// MSCCL of RCCL, and oneCCL.
-constexpr std::array<std::string_view, 4> kLibraryKernels{"ncclDevFunc", "mscclKernel_",
-                                                          "msccl_kernel", "oneccl_"};
-
-/// Kernels of frameworks that communicate over mapped memory of other devices, and what they do.
-struct DirectKernel {
-  std::string_view part;  ///< part of the kernel's name
-  std::optional<CollectiveKind> collective;
+enum class Match : std::uint8_t {
+  begins,      ///< the qualified name begins with the text
+  library,     ///< likewise, and "Kernel" follows anywhere in the name
+  identifier,  ///< the identifier begins with the text
+  kernel,      ///< the identifier contains the text and says that it is a kernel
+  instruction  ///< the name is the text, or "-start", "-done", "-fusion" or a number follows it
 };
 
-constexpr std::array kDirectKernels{
-    DirectKernel{"multimem_all_reduce", CollectiveKind::all_reduce},
-    DirectKernel{"multimem_one_shot_all_reduce", CollectiveKind::all_reduce},
-    DirectKernel{"multimem_one_shot_reduce", std::nullopt},
-    DirectKernel{"multimem_all_gather", CollectiveKind::all_gather},
-    DirectKernel{"one_shot_all_reduce", CollectiveKind::all_reduce},
-    DirectKernel{"two_shot_all_reduce", CollectiveKind::all_reduce},
-    DirectKernel{"oneshot_all_reduce", CollectiveKind::all_reduce},
-    DirectKernel{"twoshot_all_reduce", CollectiveKind::all_reduce},
-    DirectKernel{"oneShotAllReduce", CollectiveKind::all_reduce},
-    DirectKernel{"twoShotAllReduce", CollectiveKind::all_reduce},
-    DirectKernel{"hybrid_all_reduce", CollectiveKind::all_reduce},
-    DirectKernel{"cross_device_reduce", CollectiveKind::all_reduce},
-    DirectKernel{"allreduce_fusion_kernel", CollectiveKind::all_reduce},
-    DirectKernel{"userbuffers_fp16_sum_inplace", CollectiveKind::all_reduce},
+/// Kernels that communicate. A row without a collective leaves it to the spelling of the name.
+struct KernelNames {
+  Match match = Match::begins;
+  std::string_view text;
+  std::optional<CollectiveKind> collective = std::nullopt;
+};
+
+/// Names of kernels, by library. The first row that matches counts. A name that is not here can be
+/// added for one import: archive/profiles/import/communication_patterns.h.
+constexpr std::array kKernelNames{
+    // NCCL, RCCL, MSCCL of RCCL: "ncclDevKernel_AllReduce_Sum_f32_RING_LL(…)", "ncclKernel_…",
+    // "ncclSymkDevKernel_…", "ncclAllReduceRingLLKernel_…", "rcclGenericKernel<…>".
+    KernelNames{Match::begins, "ncclDevFunc"},
+    KernelNames{Match::library, "nccl"},
+    KernelNames{Match::library, "rccl"},
+    KernelNames{Match::begins, "mscclKernel_"},
+    KernelNames{Match::begins, "msccl_kernel"},
+    // MSCCL++: "mscclpp::executionKernel<…>", "mscclpp::collective::allreducePacket<…>".
+    KernelNames{Match::begins, "mscclpp"},
+    // oneCCL; HCCL: "hcom_allReduce__503_96_1".
+    KernelNames{Match::begins, "oneccl_"},
+    KernelNames{Match::begins, "oneccl::"},
+    KernelNames{Match::begins, "oneapi::ccl::"},
+    KernelNames{Match::begins, "hcom_"},
+    KernelNames{Match::begins, "Hccl"},
+    // DeepEP, and libraries with its interface. What computes the layout of a dispatch communicates
+    // nothing; what notifies of one is no all-to-all.
+    KernelNames{Match::begins, "deep_ep::internode::dispatch", CollectiveKind::all_to_all},
+    KernelNames{Match::begins, "deep_ep::internode::combine", CollectiveKind::all_to_all},
+    KernelNames{Match::begins, "deep_ep::internode_ll::dispatch", CollectiveKind::all_to_all},
+    KernelNames{Match::begins, "deep_ep::internode_ll::combine", CollectiveKind::all_to_all},
+    KernelNames{Match::begins, "deep_ep::intranode::dispatch", CollectiveKind::all_to_all},
+    KernelNames{Match::begins, "deep_ep::intranode::combine", CollectiveKind::all_to_all},
+    KernelNames{Match::begins, "deep_ep::internode"},
+    KernelNames{Match::begins, "deep_ep::intranode"},
+    KernelNames{Match::begins, "hybrid_ep::dispatch", CollectiveKind::all_to_all},
+    KernelNames{Match::begins, "hybrid_ep::combine", CollectiveKind::all_to_all},
+    KernelNames{Match::begins, "uccl::internode::dispatch", CollectiveKind::all_to_all},
+    KernelNames{Match::begins, "uccl::internode::combine", CollectiveKind::all_to_all},
+    KernelNames{Match::begins, "uccl::intranode::dispatch", CollectiveKind::all_to_all},
+    KernelNames{Match::begins, "uccl::intranode::combine", CollectiveKind::all_to_all},
+    KernelNames{Match::begins, "uccl::internode"},
+    KernelNames{Match::begins, "uccl::intranode"},
+    KernelNames{Match::begins, "mori::moe::EpDispatch", CollectiveKind::all_to_all},
+    KernelNames{Match::begins, "mori::moe::EpCombine", CollectiveKind::all_to_all},
+    KernelNames{Match::identifier, "moeA2ADispatch", CollectiveKind::all_to_all},
+    KernelNames{Match::identifier, "moeA2ACombine", CollectiveKind::all_to_all},
+    // NVSHMEM, and PyTorch's operations over it.
+    KernelNames{Match::begins, "nvshmem"},
+    KernelNames{Match::begins, "rocshmem"},
+    KernelNames{Match::begins, "c10d::nvshmem_extension::"},
+    KernelNames{Match::identifier, "nvshmem"},
+    // PyTorch's symmetric memory, and kernels of frameworks over mapped memory of other devices.
+    KernelNames{Match::identifier, "multimem_one_shot_all_reduce", CollectiveKind::all_reduce},
+    KernelNames{Match::identifier, "multimem_"},
+    KernelNames{Match::begins, "c10d::symmetric_memory::"},
+    KernelNames{Match::kernel, "one_shot_all_reduce", CollectiveKind::all_reduce},
+    KernelNames{Match::kernel, "two_shot_all_reduce", CollectiveKind::all_reduce},
+    KernelNames{Match::kernel, "oneshot_all_reduce", CollectiveKind::all_reduce},
+    KernelNames{Match::kernel, "twoshot_all_reduce", CollectiveKind::all_reduce},
+    KernelNames{Match::kernel, "oneShotAllReduce", CollectiveKind::all_reduce},
+    KernelNames{Match::kernel, "twoShotAllReduce", CollectiveKind::all_reduce},
+    KernelNames{Match::kernel, "hybrid_all_reduce", CollectiveKind::all_reduce},
+    KernelNames{Match::kernel, "allreduce_fusion_kernel", CollectiveKind::all_reduce},
+    KernelNames{Match::identifier, "cross_device_reduce", CollectiveKind::all_reduce},
+    KernelNames{Match::begins, "quickreduce::", CollectiveKind::all_reduce},
+    // Instructions of XLA: "all-reduce.3", "all-gather-start.1".
+    KernelNames{Match::instruction, "all-reduce", CollectiveKind::all_reduce},
+    KernelNames{Match::instruction, "all-gather", CollectiveKind::all_gather},
+    KernelNames{Match::instruction, "reduce-scatter", CollectiveKind::reduce_scatter},
+    KernelNames{Match::instruction, "all-to-all", CollectiveKind::all_to_all},
+    KernelNames{Match::instruction, "ragged-all-to-all", CollectiveKind::all_to_all},
+    KernelNames{Match::instruction, "collective-broadcast", CollectiveKind::broadcast},
+    KernelNames{Match::instruction, "collective-permute"},
+    KernelNames{Match::instruction, "async-collective"},
+    // Transformer Engine's user buffers.
+    KernelNames{Match::identifier, "userbuffers_fp16_sum_inplace", CollectiveKind::all_reduce},
+    KernelNames{Match::identifier, "userbuffers_"},
 };
 
 /// Returns the letters of `text` in lower case.
@@ -52,26 +115,32 @@ std::string letters_of(std::string_view text) {
   return letters;
 }
 
-/// Returns `name` without the compiler's prefix: "void ", or "_Z" and a length.
-std::string_view without_decoration(std::string_view name) {
+/// Returns the name that "_ZN…" spells by lengths, "7deep_ep9intranode8dispatchILi1E" as
+/// "deep_ep::intranode::dispatch", as far as it goes.
+std::string spelled_by_lengths(std::string_view name) {
+  std::string found;
+  while (!name.empty() && name.front() >= '0' && name.front() <= '9') {
+    std::size_t length = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), length);
+    if (error != std::errc()) break;
+    name.remove_prefix(static_cast<std::size_t>(end - name.data()));
+    const std::string_view part = name.substr(0, length);
+    name.remove_prefix(part.size());
+    if (part.starts_with("_GLOBAL__N_")) continue;  // a namespace without a name
+    found.append(found.empty() ? "" : "::").append(part);
+  }
+  return found;
+}
+
+/// Returns `name` without what compilers add: "void ", and the parts of a mangled name.
+std::string without_decoration(std::string_view name) {
   for (const std::string_view prefix : {"void ", "__global__ ", "[clone .kd] "}) {
     if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
   }
-  if (name.starts_with("_Z")) {
-    name.remove_prefix(2);
-    if (name.starts_with('N')) name.remove_prefix(1);
-    name.remove_prefix(std::min(name.find_first_not_of("0123456789"), name.size()));
-  }
-  return name;
-}
-
-/// Matches "ncclDevKernel_AllReduce_Sum_f32_RING_LL(…)", "ncclKernel_…", "ncclSymkDevKernel_…",
-/// "ncclAllReduceRingLLKernel_…", and RCCL's "rcclGenericKernel<…>".
-bool is_library_kernel(std::string_view name) {
-  if (std::ranges::any_of(kLibraryKernels, [&](auto prefix) { return name.starts_with(prefix); }))
-    return true;
-  return (name.starts_with("nccl") || name.starts_with("rccl")) &&
-         name.find("Kernel") != std::string_view::npos;
+  if (!name.starts_with("_Z")) return std::string(name);
+  name.remove_prefix(2);
+  if (name.starts_with('N')) name.remove_prefix(1);
+  return spelled_by_lengths(name);
 }
 
 /// Returns the identifier that a kernel's name begins with, without the namespaces before it and
@@ -82,18 +151,37 @@ std::string_view identifier_of(std::string_view name) {
   return colon == std::string_view::npos ? name : name.substr(colon + 2);
 }
 
-const DirectKernel* direct_kernel(std::string_view name) {
+/// An operation of the same name runs on the host: "symm_mem::one_shot_all_reduce".
+bool says_kernel(std::string_view identifier) {
+  return identifier.ends_with("_kernel") || identifier.ends_with("Kernel") ||
+         identifier.find("_kernel_") != std::string_view::npos;
+}
+
+bool is_instruction(std::string_view name, std::string_view text) {
+  if (!name.starts_with(text)) return false;
+  name.remove_prefix(text.size());
+  return name.empty() || name.front() == '.' || name.starts_with("-start") ||
+         name.starts_with("-done") || name.starts_with("-fusion");
+}
+
+const KernelNames* kernel_names(std::string_view name) {
   const std::string_view identifier = identifier_of(name);
-  // An operation of the same name runs on the host: "symm_mem::one_shot_all_reduce".
-  const bool is_kernel = identifier.ends_with("_kernel") || identifier.ends_with("Kernel") ||
-                         identifier.find("_kernel_") != std::string_view::npos ||
-                         identifier.find("cross_device_reduce") != std::string_view::npos ||
-                         identifier.starts_with("userbuffers_");
-  if (!is_kernel) return nullptr;
-  const auto found = std::ranges::find_if(kDirectKernels, [&](const DirectKernel& each) {
-    return identifier.find(each.part) != std::string_view::npos;
+  const auto found = std::ranges::find_if(kKernelNames, [&](const KernelNames& row) {
+    switch (row.match) {
+      case Match::begins:
+        return name.starts_with(row.text);
+      case Match::library:
+        return name.starts_with(row.text) && name.find("Kernel") != std::string_view::npos;
+      case Match::identifier:
+        return identifier.starts_with(row.text);
+      case Match::kernel:
+        return identifier.find(row.text) != std::string_view::npos && says_kernel(identifier);
+      case Match::instruction:
+        return is_instruction(name, row.text);
+    }
+    return false;
   });
-  return found == kDirectKernels.end() ? nullptr : &*found;
+  return found == kKernelNames.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -106,19 +194,19 @@ std::optional<CollectiveKind> spelled_collective(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<CommunicationName> communication_name(std::string_view name) {
-  name = without_decoration(name);
+std::optional<CommunicationName> communication_name(std::string_view decorated) {
+  std::string name = without_decoration(decorated);
   // A namespace without a name is spelled with brackets.
   constexpr std::string_view kAnonymous = "(anonymous namespace)::";
-  if (const auto at = name.find(kAnonymous); at < name.find_first_of("<(", 0) + 1) {
-    name.remove_prefix(at + kAnonymous.size());
+  if (const auto at = name.find(kAnonymous); at < name.find_first_of("<(") + 1) {
+    name.erase(at, kAnonymous.size());
   }
   // Parameter types are not part of the operation's name.
-  const std::string_view plain = name.substr(0, name.find('('));
+  const std::string_view plain = std::string_view(name).substr(0, name.find('('));
   const auto starts = [&](std::string_view prefix) { return plain.starts_with(prefix); };
-  if (is_library_kernel(plain)) return {{CommunicationSource::kernel, spelled_collective(plain)}};
-  if (const DirectKernel* direct = direct_kernel(plain)) {
-    return {{CommunicationSource::kernel, direct->collective}};
+  if (const KernelNames* kernel = kernel_names(plain)) {
+    return {{CommunicationSource::kernel,
+             kernel->collective ? kernel->collective : spelled_collective(plain)}};
   }
   if (std::any_of(kDispatchers.begin(), kDispatchers.end(), starts)) {
     return {{CommunicationSource::dispatch, spelled_collective(plain)}};

@@ -1,8 +1,8 @@
 #pragma once
 
-// Recognises communication by the names in a trace: kernels of NCCL, RCCL, MSCCL and oneCCL,
-// kernels that frameworks run over mapped memory of other devices, and operations of PyTorch's c10d
-// and its backends. Pure.
+// Recognises communication by the names in a trace: kernels of NCCL, RCCL, MSCCL, MSCCL++, oneCCL,
+// HCCL, NVSHMEM and DeepEP, kernels that frameworks run over mapped memory of other devices, and
+// operations of PyTorch's c10d and its backends. The table of names is in the source. Pure.
 
 #include <optional>
 #include <string_view>

@@ -11,6 +11,20 @@ bool is_plausible(const TraceRecord& record) {
          record.group >= kAllRanks;
 }
 
+double doubtful_share(const RankTrace& trace) {
+  const auto work = static_cast<double>(std::ranges::count_if(trace.records, is_activity));
+  const double missing =
+      static_cast<double>(trace.dropped) + static_cast<double>(trace.quarantined);
+  const double all = work + missing;
+  return all == 0 ? 0 : std::min((missing + static_cast<double>(trace.shortened)) / all, 1.0);
+}
+
+bool has_activity(const RankTrace& trace) {
+  return std::ranges::any_of(trace.records, [](const TraceRecord& record) {
+    return is_activity(record) && is_plausible(record);
+  });
+}
+
 void put_in_order(RankTrace& trace) {
   const std::size_t names = trace.names.size();
   const std::int64_t groups = std::ssize(trace.groups);

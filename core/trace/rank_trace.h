@@ -83,9 +83,26 @@ struct RankTrace {
   std::int64_t dropped = 0;
   /// Records left out because they are implausible.
   std::int64_t quarantined = 0;
+  /// Records that were cut because they end after the next one of their stream has begun, which
+  /// cannot be true.
+  std::int64_t shortened = 0;
 
   bool operator==(const RankTrace&) const = default;
 };
+
+/// Returns the share of work of the device that was lost, left out or cut: dropped, quarantined and
+/// shortened records, against these and all computation, communication and copies.
+double doubtful_share(const RankTrace& trace);
+
+/// Returns whether a record is work: computation, communication or a copy, and no range or call.
+inline bool is_activity(const TraceRecord& record) {
+  return record.kind == TraceKind::compute || record.kind == TraceKind::communication ||
+         record.kind == TraceKind::copy;
+}
+
+/// Returns whether a plausible record of `trace` is work. Without any, nothing is known of when the
+/// rank was idle.
+bool has_activity(const RankTrace& trace);
 
 /// Returns whether a record is plausible: end_ns is not before begin_ns, and nothing is negative
 /// except kNoStep, kNoTask, kNoSequence and kAllRanks.

@@ -101,6 +101,84 @@ bool has_two_names(std::span<const RepeatedItem> items) {
   return std::ranges::any_of(items, [&](const auto& item) { return item.name != items[0].name; });
 }
 
+/// Returns whether the periods that begin at `starts` are work of several names, and alike.
+bool are_periods(const std::vector<RepeatedItem>& items, const Places& starts) {
+  return has_two_names(std::span(items).subspan(starts[0], starts[1] - starts[0])) &&
+         are_alike(items, starts);
+}
+
+/// Returns whether nothing runs for a while before each period: a period of its own.
+bool has_pause(const std::vector<RepeatedItem>& items, const Places& starts) {
+  Places all;
+  for (std::size_t i = 1; i < items.size(); ++i) all.push_back(i);
+  constexpr std::int64_t kLeastPauseNs = 100;
+  return gap_before(items, starts) >
+         3 * std::max<std::int64_t>(gap_before(items, all), 0) + kLeastPauseNs;
+}
+
+/// Returns how many of `periods` lie between two neighbours of `marks` if it is the same number of
+/// them nearly everywhere, and the marks are spread over all; 0 otherwise.
+std::size_t periods_between(const Places& periods, const Places& marks) {
+  Places places;
+  for (const std::size_t mark : marks) {
+    const auto at = std::ranges::lower_bound(periods, mark);
+    places.push_back(static_cast<std::size_t>(at - periods.begin()));
+  }
+  const Places distances = distances_of(places);
+  const std::size_t middle = middle_of(distances);
+  const auto equal = static_cast<std::size_t>(std::ranges::count(distances, middle));
+  const bool is_spread =
+      2 * places.front() <= 3 * middle && 2 * (periods.size() - places.back()) <= 3 * middle;
+  return 10 * equal >= 8 * distances.size() && is_spread ? middle : 0;
+}
+
+/// Returns the marks of the next longer period in which the leftovers of `periods` come back, such
+/// as the iterations that the layers of a model are in; null if there is none. Work that comes back
+/// beside periods with a pause of their own, such as an evaluation, makes no longer period.
+const Places* longer_period(const std::vector<RepeatedItem>& items, const Places& periods,
+                            std::span<const Places* const> marks) {
+  struct Candidate {
+    std::size_t periods = 0;
+    std::int64_t gap_ns = 0;
+    const Places* marks = nullptr;
+  };
+  std::vector<Candidate> candidates;
+  for (const Places* mark : marks) {
+    if (2 * mark->size() > periods.size() + 2) continue;
+    const std::size_t between = periods_between(periods, *mark);
+    if (between >= 2) candidates.push_back({between, gap_before(items, *mark), mark});
+  }
+  std::ranges::sort(candidates, {}, [](const Candidate& each) {
+    return std::tuple(each.periods, -std::ssize(*each.marks), -each.gap_ns, each.marks->front());
+  });
+  const bool has_own = has_pause(items, periods);
+  const std::int64_t own_ns = gap_before(items, periods);
+  constexpr std::size_t kMostTries = 8;
+  for (const Candidate& each : std::span(candidates).first(std::min(kMostTries, candidates.size())))
+    if ((!has_own || each.gap_ns > 2 * own_ns) && are_periods(items, *each.marks))
+      return each.marks;
+  return nullptr;
+}
+
+/// Returns whether much of the time between the periods is work of other names.
+bool leaves_much(const std::vector<RepeatedItem>& items, const Places& periods) {
+  std::vector<std::int64_t> times;
+  for (std::size_t k = 1; k < periods.size(); ++k)
+    times.push_back(items[periods[k]].begin_ns - items[periods[k - 1]].begin_ns);
+  auto sorted = times;
+  std::ranges::nth_element(sorted, sorted.begin() + std::ssize(sorted) / 2);
+  const std::int64_t middle_ns = sorted[sorted.size() / 2];
+  const std::size_t middle = middle_of(distances_of(periods));
+  double left_ns = 0, all_ns = 0;
+  for (std::size_t k = 1; k < periods.size(); ++k) {
+    all_ns += static_cast<double>(times[k - 1]);
+    if (4 * (periods[k] - periods[k - 1]) > 5 * middle && times[k - 1] > middle_ns)
+      left_ns += static_cast<double>(times[k - 1] - middle_ns);
+  }
+  constexpr double kMuch = 0.1;
+  return left_ns > kMuch * all_ns;
+}
+
 }  // namespace
 
 std::vector<std::size_t> period_starts(const std::vector<RepeatedItem>& items) {
@@ -120,14 +198,41 @@ std::vector<std::size_t> period_starts(const std::vector<RepeatedItem>& items) {
   // Prefers the shorter of periods with equal votes, since every other step may have extra work.
   const auto most = std::ranges::max_element(
       votes, {}, [](const auto& v) { return std::pair(v.second, v.first); });
-  std::erase_if(marks, [&](const Places* mark) { return mark->size() != most->first; });
-  const Places* best = *std::ranges::max_element(marks, {}, [&](const Places* mark) {
+  const Places* best = nullptr;
+  const auto rating = [&](const Places* mark) {
     return std::tuple(gap_before(items, *mark), ~mark->front(), *mark);
-  });
-  const auto period = std::span(items).subspan((*best)[0], (*best)[1] - (*best)[0]);
-  if (!has_two_names(period) || !are_alike(items, *best)) return {};
+  };
+  for (const Places* mark : marks) {
+    if (mark->size() != most->first) continue;
+    if (best == nullptr || rating(best) < rating(mark)) best = mark;
+  }
+  if (!are_periods(items, *best)) return {};
+  const Places* const shortest = best;
+  for (const Places* next = best; next != nullptr; next = longer_period(items, *best, marks))
+    best = next;
+  if (best == shortest && !has_pause(items, *best) && leaves_much(items, *best)) return {};
   return *best;
 }
+
+namespace {
+
+/// Moves the end of each item to that of the work of any stream that begins before the next one, so
+/// that what is between two items is a time in which nothing runs. `items` are in order.
+void extend_to_pauses(const std::vector<TraceRecord>& records, std::vector<RepeatedItem>& items) {
+  std::vector<const TraceRecord*> work;
+  for (const TraceRecord& record : records)
+    if (is_activity(record) && is_plausible(record)) work.push_back(&record);
+  std::ranges::stable_sort(work, {}, [](const TraceRecord* record) { return record->begin_ns; });
+  std::size_t next = 0;
+  std::int64_t end_ns = 0;
+  for (std::size_t i = 0; i + 1 < items.size(); ++i) {
+    for (; next < work.size() && work[next]->begin_ns < items[i + 1].begin_ns; ++next)
+      end_ns = std::max(end_ns, work[next]->end_ns);
+    items[i].end_ns = std::max(items[i].end_ns, std::min(end_ns, items[i + 1].begin_ns));
+  }
+}
+
+}  // namespace
 
 std::vector<StepRange> repeated_work(const std::vector<TraceRecord>& records) {
   std::map<std::int32_t, double> busy_ns;
@@ -144,6 +249,7 @@ std::vector<StepRange> repeated_work(const std::vector<TraceRecord>& records) {
       items.push_back({record.name, record.begin_ns, record.end_ns});
   }
   std::ranges::stable_sort(items, {}, &RepeatedItem::begin_ns);
+  extend_to_pauses(records, items);
   std::vector<StepRange> steps;
   for (const std::size_t start : period_starts(items)) {
     const std::int64_t begin_ns = items[start].begin_ns;

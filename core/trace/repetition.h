@@ -23,11 +23,17 @@ struct RepeatedItem {
 /// once in each period mark it: those are sought whose distances are alike and add up to the whole,
 /// and the number of times that those with most of the items occur is the number of periods. So
 /// neither a warm-up nor periods with work of their own hide it, as long as most are alike. The
-/// period begins at the mark before which nothing runs for the longest time. O(n log n).
+/// period begins at the mark before which nothing runs for the longest time.
+///
+/// The layers of a model repeat most often, and are no iterations. So if what is left between the
+/// periods, other names or a longer pause, comes back after the same number of them each time, that
+/// longer period is taken, unless each of the shorter ones begins after a pause that is about as
+/// long. Empty if much is left that does not come back. O(n log n).
 std::vector<std::size_t> period_starts(const std::vector<RepeatedItem>& items);
 
-/// Returns steps by the repetition of names on the stream that computes for the longest time. The
-/// end of the last one is unknown, so it only ends the one before it.
+/// Returns steps by the repetition of names on the stream that computes for the longest time; a
+/// pause is a time in which no stream works. The end of the last one is unknown, so it only ends
+/// the one before it.
 std::vector<StepRange> repeated_work(const std::vector<TraceRecord>& records);
 
 }  // namespace hocket

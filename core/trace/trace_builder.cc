@@ -1,8 +1,10 @@
 #include "core/trace/trace_builder.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <span>
@@ -32,15 +34,36 @@ struct NumberedRange {
   std::int64_t begin_ns = 0, end_ns = 0;
 };
 
+/// Returns whether all ranges, sorted by time, have numbers that rise.
+bool rises(const std::vector<NumberedRange>& ranges) {
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    if (!ranges[i].number || *ranges[i].number == std::numeric_limits<std::int64_t>::max() ||
+        (i > 0 && *ranges[i - 1].number >= *ranges[i].number))
+      return false;
+  }
+  return true;
+}
+
+/// Joins ranges of one number that follow one another: threads that mark the same step.
+void join_equal_numbers(std::vector<NumberedRange>& ranges) {
+  std::size_t kept = 0;
+  for (const NumberedRange& range : ranges) {
+    NumberedRange* const last = kept > 0 ? &ranges[kept - 1] : nullptr;
+    if (last != nullptr && range.number && last->number == range.number &&
+        range.begin_ns < last->end_ns) {
+      last->end_ns = std::max(last->end_ns, range.end_ns);
+    } else {
+      ranges[kept++] = range;
+    }
+  }
+  ranges.resize(kept);
+}
+
 std::vector<StepRange> as_steps(std::vector<NumberedRange> ranges) {
   std::stable_sort(ranges.begin(), ranges.end(),
                    [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
-  bool numbered = true;
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
-    numbered = numbered && ranges[i].number &&
-               *ranges[i].number < std::numeric_limits<std::int64_t>::max() &&
-               (i == 0 || *ranges[i - 1].number < *ranges[i].number);
-  }
+  join_equal_numbers(ranges);
+  const bool numbered = rises(ranges);
   std::vector<StepRange> steps;
   for (const NumberedRange& range : ranges) {
     const auto place = static_cast<std::int64_t>(steps.size());
@@ -80,6 +103,80 @@ std::optional<Unevenness> unevenness(const std::vector<NumberedRange>& ranges) {
   constexpr double kCovered = 0.95;
   return Unevenness{covered < kCovered * span, std::sqrt(std::max(variance, 0.0)) / mean,
                     ranges.size()};
+}
+
+/// Times at which work was submitted, and those at which work of unknown submission begins.
+struct WorkTimes {
+  std::vector<std::int64_t> submitted_ns, begin_ns;
+
+  explicit WorkTimes(const std::vector<TraceRecord>& records) {
+    for (const TraceRecord& record : records) {
+      if (!is_activity(record) || !is_plausible(record)) continue;
+      if (record.submitted_ns > 0) {
+        submitted_ns.push_back(record.submitted_ns);
+      } else {
+        begin_ns.push_back(record.begin_ns);
+      }
+    }
+    std::ranges::sort(submitted_ns);
+    std::ranges::sort(begin_ns);
+  }
+
+  /// Returns whether work lies in most of `ranges`, which are sorted by time.
+  bool lies_in(const std::vector<NumberedRange>& ranges) const {
+    const auto has_any = [](const std::vector<std::int64_t>& times, std::int64_t from_ns,
+                            std::int64_t to_ns) {
+      const auto first = std::ranges::lower_bound(times, from_ns);
+      return first != times.end() && *first < to_ns;
+    };
+    std::size_t with_work = 0;
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      const std::int64_t next_ns =
+          i + 1 < ranges.size() ? ranges[i + 1].begin_ns : ranges[i].end_ns;
+      with_work += has_any(submitted_ns, ranges[i].begin_ns, ranges[i].end_ns) ||
+                   has_any(begin_ns, ranges[i].begin_ns, next_ns);
+    }
+    return 2 * with_work >= ranges.size();
+  }
+};
+
+/// Returns whether a range's name, without its number, is a word for a step.
+bool names_a_step(std::string_view stem) {
+  std::string small;
+  for (const char c : stem) small += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return small.find("step") != small.npos || small.find("iter") != small.npos ||
+         small.find("batch") != small.npos;
+}
+
+/// Returns the steps by the ranges of the name that repeats most evenly among those that qualify.
+template <class Qualifies>
+std::vector<StepRange> evenest_steps(const std::vector<TraceRecord>& records, const Interner& names,
+                                     const std::vector<TraceRecord>& work_records,
+                                     Qualifies&& qualifies) {
+  std::map<std::string, std::vector<NumberedRange>, std::less<>> by_stem;
+  for (const TraceRecord& record : records) {
+    if (record.kind != TraceKind::range || !is_plausible(record)) continue;
+    const auto [stem, number] = split_number(names.text(record.name));
+    by_stem[std::string(stem)].push_back({number, record.begin_ns, record.end_ns});
+  }
+  if (by_stem.empty()) return {};
+  const WorkTimes work(work_records);
+  std::optional<Unevenness> least;
+  const std::vector<NumberedRange>* best = nullptr;
+  for (auto& [stem, ranges] : by_stem) {
+    std::stable_sort(ranges.begin(), ranges.end(),
+                     [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
+    const auto found = unevenness(ranges);
+    if (!found || (least && !(*found < *least))) continue;
+    if (!qualifies(stem, ranges) || !work.lies_in(ranges)) continue;
+    least = found;
+    best = &ranges;
+  }
+  if (best == nullptr) return {};
+  auto steps = as_steps(*best);
+  // If the ranges are only a part of the steps, the end of the last step is unknown.
+  if (least->has_gaps) steps.back().end_ns = steps.back().begin_ns;
+  return steps;
 }
 
 /// Returns the number space of a kind of lane; kinds in one space are numbered together.
@@ -209,28 +306,21 @@ std::vector<StepRange> named_steps(const std::vector<TraceRecord>& records, cons
 }
 
 std::vector<StepRange> repeated_steps(const std::vector<TraceRecord>& records,
+                                      const Interner& names, const std::vector<TraceRecord>& work) {
+  return evenest_steps(records, names, work, [](const std::string&, const auto&) { return true; });
+}
+
+std::vector<StepRange> repeated_steps(const std::vector<TraceRecord>& records,
                                       const Interner& names) {
-  std::map<std::string, std::vector<NumberedRange>, std::less<>> by_stem;
-  for (const TraceRecord& record : records) {
-    if (record.kind != TraceKind::range || !is_plausible(record)) continue;
-    const auto [stem, number] = split_number(names.text(record.name));
-    by_stem[std::string(stem)].push_back({number, record.begin_ns, record.end_ns});
-  }
-  std::optional<Unevenness> least;
-  const std::vector<NumberedRange>* best = nullptr;
-  for (auto& [stem, ranges] : by_stem) {
-    std::stable_sort(ranges.begin(), ranges.end(),
-                     [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
-    const auto found = unevenness(ranges);
-    if (!found || (least && !(*found < *least))) continue;
-    least = found;
-    best = &ranges;
-  }
-  if (best == nullptr) return {};
-  auto steps = as_steps(*best);
-  // If the ranges are only a part of the steps, the end of the last step is unknown.
-  if (least->has_gaps) steps.back().end_ns = steps.back().begin_ns;
-  return steps;
+  return repeated_steps(records, names, records);
+}
+
+std::vector<StepRange> numbered_steps(const std::vector<TraceRecord>& records,
+                                      const Interner& names) {
+  return evenest_steps(records, names, records,
+                       [](const std::string& stem, const std::vector<NumberedRange>& ranges) {
+                         return names_a_step(stem) && rises(ranges);
+                       });
 }
 
 std::int32_t TraceBuilder::lane(TraceKind kind, std::string_view place) {
@@ -253,10 +343,61 @@ std::int32_t TraceBuilder::group(std::string_view name, std::vector<std::int64_t
 void TraceBuilder::add(const TraceRecord& record, std::string_view order) {
   records_.push_back(record);
   record_orders_.push_back(orders_.number(order));
+  streams_.push_back(kOnHost);
 }
 
-void TraceBuilder::finish(RankTrace& trace, std::vector<StepRange> steps) {
+void TraceBuilder::add_device_work(const TraceRecord& record, std::int32_t stream) {
+  add(record);
+  streams_.back() = stream;
+}
+
+void TraceBuilder::add_lost(std::int64_t submitted_ns) {
+  if (submitted_ns > 0) {
+    impossible_.lost_launches_ns.push_back(submitted_ns);
+  } else {
+    ++impossible_.lost_without_launch;
+  }
+}
+
+const ImpossibleRecords& TraceBuilder::correct() {
+  std::vector<bool> is_left_out;
+  ImpossibleRecords found = find_impossible(records_, streams_, is_left_out);
+  std::ranges::copy(impossible_.lost_launches_ns, std::back_inserter(found.lost_launches_ns));
+  found.lost_without_launch += impossible_.lost_without_launch;
+  impossible_ = std::move(found);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < records_.size(); ++i) {
+    if (is_left_out[i]) continue;
+    records_[kept] = records_[i];
+    record_orders_[kept] = record_orders_[i];
+    streams_[kept++] = streams_[i];
+  }
+  records_.resize(kept);
+  record_orders_.resize(kept);
+  streams_.resize(kept);
+  return impossible_;
+}
+
+std::vector<StepLoss> TraceBuilder::losses_of(const RankTrace& trace) const {
+  std::map<std::int64_t, StepLoss> by_step;
+  for (const TraceRecord& record : trace.records)
+    if (record.step != kNoStep && is_activity(record)) ++by_step[record.step].kept;
+  for (const std::int64_t launch_ns : impossible_.lost_launches_ns) {
+    const std::int64_t step = step_at(trace.step_starts, launch_ns);
+    if (step != kNoStep) ++by_step[step].lost;
+  }
+  std::vector<StepLoss> losses;
+  for (auto& [step, loss] : by_step) {
+    loss.step = step;
+    losses.push_back(loss);
+  }
+  return losses;
+}
+
+std::int64_t TraceBuilder::finish(RankTrace& trace, std::vector<StepRange> steps) {
   trace.step_starts = starts_of(steps);
+  trace.quarantined += impossible_.left_out();
+  trace.shortened += impossible_.shortened;
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < records_.size(); ++i) {
     if (is_plausible(records_[i])) {
@@ -282,6 +423,8 @@ void TraceBuilder::finish(RankTrace& trace, std::vector<StepRange> steps) {
   trace.groups = groups_;
   number_collectives(trace.records, orders);
   trace.names = names_.texts();
+  return remove_incomplete_steps(trace.step_starts, losses_of(trace),
+                                 impossible_.lost_without_launch);
 }
 
 void TraceBuilder::number_collectives(std::vector<TraceRecord>& records,

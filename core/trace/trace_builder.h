@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/trace/impossible_records.h"
 #include "core/trace/rank_trace.h"
 
 namespace hocket {
@@ -50,9 +51,18 @@ std::vector<StepRange> named_steps(const std::vector<TraceRecord>& records, cons
                                    std::string_view prefix);
 
 /// Like named_steps() for the name whose ranges repeat most evenly: at least three ranges that do
-/// not overlap, with the least variation in the distance of their begins. Prefers names that leave
-/// no gaps between their ranges. Empty when no name qualifies.
+/// not overlap, with the least variation in the distance of their begins. Work of the job must lie
+/// in most of them: it was submitted there or, if that is unknown, begins before the next one.
+/// Prefers names that leave no gaps between their ranges. Empty when no name qualifies. `work` has
+/// the work, where that is not among `records`.
 std::vector<StepRange> repeated_steps(const std::vector<TraceRecord>& records,
+                                      const Interner& names, const std::vector<TraceRecord>& work);
+std::vector<StepRange> repeated_steps(const std::vector<TraceRecord>& records,
+                                      const Interner& names);
+
+/// Like repeated_steps() for names with numbers that rise, of a word for a step: "iteration 7",
+/// "train_step_7", "batch#7".
+std::vector<StepRange> numbered_steps(const std::vector<TraceRecord>& records,
                                       const Interner& names);
 
 class TraceBuilder {
@@ -74,18 +84,33 @@ class TraceBuilder {
   /// group, or kNoSequence.
   void add(const TraceRecord& record, std::string_view order = {});
 
-  /// Fills `trace` except its header fields. Counts implausible records as quarantined. A record
-  /// belongs to the step in which it was submitted or, if that time is unknown, in which it begins.
+  /// Adds work of a device, whose order is empty. `stream` is a queue, of which two records never
+  /// run at once; kUnknownStream if the recording does not say which.
+  void add_device_work(const TraceRecord& record, std::int32_t stream);
+
+  /// Notes work of a device that the recording has without its times, and when it was launched; 0
+  /// if unknown.
+  void add_lost(std::int64_t submitted_ns);
+
+  /// Leaves out and corrects work of devices that cannot be as it was recorded. Call at most once,
+  /// when all records are there, before steps are sought in them.
+  const ImpossibleRecords& correct();
+
+  /// Fills `trace` except its header fields. Counts implausible records as quarantined, and those
+  /// that correct() left out. A record belongs to the step in which it was submitted or, if that
+  /// time is unknown, in which it begins. Steps that miss work have no window
+  /// (remove_incomplete_steps); returns how many.
   ///
   /// A collective's sequence is derived from the recording's own number if all of its group have
   /// one, else from its step and its index among those of its group in the step, so that ranks
   /// whose traces begin at different steps agree; if that is impossible it is counted over the
   /// trace.
-  void finish(RankTrace& trace, std::vector<StepRange> steps);
+  std::int64_t finish(RankTrace& trace, std::vector<StepRange> steps);
 
  private:
   void number_collectives(std::vector<TraceRecord>& records,
                           const std::vector<std::uint32_t>& orders) const;
+  std::vector<StepLoss> losses_of(const RankTrace& trace) const;
 
   Interner names_, orders_;
   std::vector<TraceGroup> groups_;
@@ -94,6 +119,8 @@ class TraceBuilder {
   std::map<int, std::int32_t> lane_counts_;
   std::vector<TraceRecord> records_;
   std::vector<std::uint32_t> record_orders_;
+  std::vector<std::int32_t> streams_;  ///< of records_, or kOnHost
+  ImpossibleRecords impossible_;
 };
 
 }  // namespace hocket

@@ -9,6 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/text.h"
+#include "profiler/formats/json/repaired_text.h"
+
 namespace hocket {
 namespace {
 
@@ -29,18 +32,23 @@ constexpr std::array kIntegers{
     IntegerField{"ranks", &ChromeArguments::ranks},
     IntegerField{"dropped", &ChromeArguments::dropped},
     IntegerField{"quarantined", &ChromeArguments::quarantined},
+    IntegerField{"shortened", &ChromeArguments::shortened},
     IntegerField{"clock_ns", &ChromeArguments::clock_ns},
     IntegerField{"realtime_ns", &ChromeArguments::realtime_ns},
     IntegerField{"stream", &ChromeArguments::stream},
     IntegerField{"device", &ChromeArguments::device},
-    IntegerField{"correlation", &ChromeArguments::correlation},
     IntegerField{"In msg nelems", &ChromeArguments::elements_in},
     IntegerField{"Out msg nelems", &ChromeArguments::elements_out},
-    IntegerField{"External id", &ChromeArguments::external_id},
-    IntegerField{"external id", &ChromeArguments::external_id},
     IntegerField{"Seq", &ChromeArguments::group_sequence},
     IntegerField{"Group size", &ChromeArguments::group_size},
     IntegerField{"Process Group ID", &ChromeArguments::group_id},
+};
+
+/// Identities, which may be larger than a number of 64 bits, or texts.
+constexpr std::array kIdentities{
+    IntegerField{"correlation", &ChromeArguments::correlation},
+    IntegerField{"External id", &ChromeArguments::external_id},
+    IntegerField{"external id", &ChromeArguments::external_id},
 };
 
 /// Bounds the list of groups in a file's head.
@@ -57,6 +65,18 @@ constexpr std::array kTexts{
     TextField{"Process Group Ranks", &ChromeArguments::group_ranks},
     TextField{"group", &ChromeArguments::group},
     TextField{"group_ranks", &ChromeArguments::group_ranks},
+};
+
+constexpr std::array kDialectIntegers{
+    Field<std::optional<std::int64_t> DialectArguments::*>{"count", &DialectArguments::count},
+    Field<std::optional<std::int64_t> DialectArguments::*>{"step_num",
+                                                           &DialectArguments::step_number},
+};
+
+constexpr std::array kDialectTexts{
+    Field<std::string DialectArguments::*>{"Task Type", &DialectArguments::task_type},
+    Field<std::string DialectArguments::*>{"data_type", &DialectArguments::data_type},
+    Field<std::string DialectArguments::*>{"hlo_op", &DialectArguments::hlo_op},
 };
 
 template <class Fields>
@@ -77,8 +97,9 @@ std::optional<std::int64_t> integer_of(std::string_view text) {
 /// depth costs nothing here; the parser itself keeps one bit per level and does not recurse.
 class EventReader {
  public:
-  EventReader(std::istream& in, const std::function<void(const ChromeEvent&)>& take)
-      : in_(in), take_(take) {}
+  EventReader(std::istream& in, RepairedText& text,
+              const std::function<void(const ChromeEvent&)>& take)
+      : in_(in), text_(text), take_(take) {}
 
   // The interface of nlohmann::json_sax.
   bool null() { return true; }
@@ -98,15 +119,53 @@ class EventReader {
   bool end_array() { return leave(); }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& why) {
     head_.is_cut_off = in_.eof();
-    if (!head_.is_cut_off) {
+    is_broken_ = !head_.is_cut_off;
+    if (!is_broken_) return false;
+    if (breaks_++ == 0) {
+      first_break_ = "line " + std::to_string(text_.line()) + " is no JSON (" + reason(why.what()) +
+                     "): the event there is left out";
       error_ = Error{ErrorCode::invalid_argument,
                      "no JSON at byte " + std::to_string(position) + ": " + reason(why.what())};
     }
     return false;
   }
 
+  /// Goes to the next event behind a place in the list of events that is no JSON. Returns false if
+  /// there is none.
+  bool skip_to_next_event() {
+    constexpr std::int64_t kMostBreaks = 1000;
+    const bool is_in_events =
+        was_resumed_ || std::ranges::find(places_, Place::events) != places_.end();
+    if (!is_broken_ || !is_in_events || breaks_ >= kMostBreaks) return false;
+    is_broken_ = false;
+    was_resumed_ = true;
+    places_.clear();
+    skipped_ = 0;
+    key_.clear();
+    // Between two events there is "}, {", which occurs in no event.
+    constexpr std::string_view kBetween = "},{";
+    std::size_t matched = 0;
+    using Traits = std::char_traits<char>;
+    for (auto c = text_.sbumpc(); c != Traits::eof(); c = text_.sbumpc()) {
+      const char byte = Traits::to_char_type(c);
+      if (byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t') continue;
+      if (byte != kBetween[matched]) matched = 0;
+      if (byte == kBetween[matched] && ++matched == kBetween.size()) {
+        text_.unread("[{");
+        return true;
+      }
+    }
+    return false;
+  }
+
   Result<ChromeHead> result() {
-    if (!error_.message.empty()) return failure(error_);
+    if (breaks_ > 0 && !has_events_) return failure(error_);
+    if (breaks_ > 0) head_.offences.push_back(first_break_ + others(breaks_));
+    using Kind = RepairedText::Kind;
+    add_repairs(Kind::not_a_number, "a number is NaN or infinite; it counts as missing");
+    add_repairs(Kind::not_utf8, "a text has bytes that are not UTF-8");
+    add_repairs(Kind::control_character, "a text has a control character");
+    if (bad_times_ > 0) head_.offences.push_back(first_bad_time_ + others(bad_times_));
     return head_;
   }
 
@@ -116,6 +175,7 @@ class EventReader {
     events,
     event,
     arguments,
+    wide_id,
     distributed,
     groups,
     group,
@@ -134,6 +194,33 @@ class EventReader {
       if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e) c = '?';
     }
     return text;
+  }
+
+  /// Returns the end of a sentence on the first of `count` things.
+  static std::string others(std::int64_t count) {
+    if (count == 1) return "";
+    return "; " + std::to_string(count - 1) +
+           (count == 2 ? " other place is" : " other places are") + " like that";
+  }
+
+  void add_repairs(RepairedText::Kind kind, const std::string& what) {
+    const RepairedText::Repairs& repairs = text_.repairs(kind);
+    if (repairs.count == 0) return;
+    head_.offences.push_back("line " + std::to_string(repairs.first_line) + ": " + what +
+                             others(repairs.count));
+  }
+
+  /// Reads a time, as a number or as a text.
+  std::optional<std::int64_t> time_of(const std::string& text) {
+    const auto first = text.find_first_not_of(" \t"), last = text.find_last_not_of(" \t");
+    const auto ns = first == text.npos
+                        ? std::nullopt
+                        : nanoseconds_of(std::string_view(text).substr(first, last - first + 1));
+    if (!ns && bad_times_++ == 0) {
+      first_bad_time_ = "line " + std::to_string(text_.line()) + ": \"" + key_ + "\" is \"" +
+                        printable(text, kMostShownBytes) + "\", which is no time";
+    }
+    return ns;
   }
 
   bool enter(bool is_object) {
@@ -156,7 +243,10 @@ class EventReader {
     }
     const Place place = places_.back();
     places_.pop_back();
-    if (place == Place::event) take_(event_);
+    if (place == Place::event) {
+      has_events_ = true;
+      take_(event_);
+    }
     return true;
   }
 
@@ -172,6 +262,8 @@ class EventReader {
         break;
       case Place::event:
         if (is_object && key_ == "args") return Place::arguments;
+        // {"local": …} or {"global": …}
+        if (is_object && key_ == "id2") return Place::wide_id;
         break;
       case Place::arguments:
         if (!is_object && key_ == "Input Dims") return Place::input_shapes;
@@ -192,6 +284,7 @@ class EventReader {
       case Place::group_ranks:
       case Place::first_shape:
       case Place::input_types:
+      case Place::wide_id:
         break;
     }
     return std::nullopt;
@@ -210,14 +303,20 @@ class EventReader {
         if (key_ == "world_size") head_.world_size = integer_of(text);
         break;
       case Place::event:
-        if (key_ == "ts") event_.begin_ns = nanoseconds_of(text);
-        if (key_ == "dur") event_.duration_ns = nanoseconds_of(text);
+        if (key_ == "ts") event_.begin_ns = time_of(text);
+        if (key_ == "dur") event_.duration_ns = time_of(text);
         take_label(text);
         break;
       case Place::arguments:
         if (const auto member = member_of(kIntegers, key_)) {
           event_.arguments.*member = integer_of(text);
+        } else if (const auto dialect = member_of(kDialectIntegers, key_)) {
+          event_.dialect.*dialect = integer_of(text);
         }
+        take_identity(text);
+        break;
+      case Place::wide_id:
+        event_.id = text;
         break;
       case Place::first_shape:
         take_dimension(integer_of(text).value_or(0));
@@ -256,16 +355,29 @@ class EventReader {
       if (key_ == "ph") event_.phase = text;
       if (key_ == "name") event_.name = text;
       if (key_ == "cat") event_.category = text;
+      // Some programs quote numbers.
+      if (key_ == "ts") event_.begin_ns = time_of(text);
+      if (key_ == "dur") event_.duration_ns = time_of(text);
       take_label(text);
     }
+    if (place == Place::wide_id) event_.id = text;
     if (place == Place::arguments) {
       if (const auto member = member_of(kTexts, key_)) event_.arguments.*member = text;
       // Some versions of Kineto quote numbers.
       if (const auto member = member_of(kIntegers, key_)) {
         event_.arguments.*member = integer_of(text);
       }
+      take_identity(text);
+      if (const auto dialect = member_of(kDialectTexts, key_)) event_.dialect.*dialect = text;
+      if (const auto dialect = member_of(kDialectIntegers, key_))
+        event_.dialect.*dialect = integer_of(text);
     }
     return true;
+  }
+
+  void take_identity(const std::string& text) {
+    if (const auto member = member_of(kIdentities, key_))
+      event_.arguments.*member = identity_of(text);
   }
 
   /// Takes a label, which is a number in some files and a text in others.
@@ -275,17 +387,34 @@ class EventReader {
     if (key_ == "id") event_.id = text;
   }
 
+  static constexpr std::size_t kMostShownBytes = 40;
+
   std::istream& in_;
+  RepairedText& text_;
   const std::function<void(const ChromeEvent&)>& take_;
   std::vector<Place> places_;
   std::uint64_t skipped_ = 0;  ///< open containers whose content is not kept
   std::string key_;            ///< the last key read outside those
   ChromeEvent event_;
   ChromeHead head_;
+  bool has_events_ = false;
+  // Places that are no JSON, and times that are none; the texts are of the first.
+  bool is_broken_ = false, was_resumed_ = false;
+  std::int64_t breaks_ = 0, bad_times_ = 0;
+  std::string first_break_, first_bad_time_;
   Error error_;
 };
 
 }  // namespace
+
+std::optional<std::int64_t> identity_of(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  if (const auto value = integer_of(text)) return value;
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  // Negative, as no integer of a file usually is.
+  return static_cast<std::int64_t>(hash | std::uint64_t{1} << 63);
+}
 
 std::optional<std::int64_t> nanoseconds_of(std::string_view text) {
   constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
@@ -327,8 +456,14 @@ std::optional<std::int64_t> nanoseconds_of(std::string_view text) {
 
 Result<ChromeHead> read_chrome_events(std::istream& in,
                                       const std::function<void(const ChromeEvent&)>& take) {
-  EventReader reader(in, take);
-  nlohmann::json::sax_parse(in, &reader);
+  RepairedText text(*in.rdbuf());
+  std::istream repaired(&text);
+  EventReader reader(repaired, text, take);
+  nlohmann::json::sax_parse(repaired, &reader);
+  while (reader.skip_to_next_event()) {
+    // Fields behind the list of events are not read then.
+    nlohmann::json::sax_parse(repaired, &reader, nlohmann::json::input_format_t::json, false);
+  }
   return reader.result();
 }
 

@@ -143,7 +143,8 @@ void ChromeTraceWriter::write_head(const RankTrace& trace) {
                             {"host", trace.host},
                             {"source", trace.source},
                             {"dropped", trace.dropped},
-                            {"quarantined", trace.quarantined}};
+                            {"quarantined", trace.quarantined},
+                            {"shortened", trace.shortened}};
   metadata("hocket", head.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   for (const ClockSample& sample : trace.clock_samples) {
     metadata(

@@ -19,6 +19,10 @@ enum class NoteWeight {
   informs,    ///< everything is there
 };
 
+/// Note on a file that names no rank, where nothing else does either.
+inline constexpr const char* kTakenForRank0 =
+    "the file does not say which rank it is of: it is taken for rank 0";
+
 struct ImportNote {
   NoteWeight weight = NoteWeight::withholds;
   std::string text;
@@ -39,6 +43,11 @@ class ImportNotes {
   }
   void add(std::string note, NoteWeight weight = NoteWeight::withholds) {
     notes_.push_back({weight, std::move(note)});
+  }
+
+  /// Removes a note that turned out not to be so.
+  void remove(const std::string& text) {
+    std::erase_if(notes_, [&](const ImportNote& note) { return note.text == text; });
   }
 
   /// Adds the counts of `other`, which is another file's.

@@ -10,9 +10,11 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/text.h"
 #include "core/trace/collective_name.h"
 #include "core/trace/repetition.h"
 #include "profiler/formats/group_ranks.h"
+#include "profiler/formats/record_notes.h"
 
 namespace hocket {
 namespace {
@@ -63,6 +65,11 @@ std::int64_t message_bytes(const ChromeEvent& event) {
   if (!name || name->collective != CollectiveKind::all_reduce) return 0;
   return bytes_of(*arguments.input_elements, *arguments.input_type);
 }
+
+/// PyTorch's name of the ranges that mark steps, before their number.
+constexpr std::string_view kStepMark = "ProfilerStep#";
+/// Category of ranges of the host as the device ran their work.
+constexpr std::string_view kDeviceRange = "gpu_user_annotation";
 
 bool is_negative(std::int64_t number) {
   return number < 0;
@@ -117,6 +124,11 @@ std::vector<ClockSample> clock_samples(const ChromeHead& head,
 }  // namespace
 
 KinetoEvents::Role KinetoEvents::role_of(const ChromeEvent& event) {
+  // Versions give the marks of steps different categories.
+  if (event.name.starts_with(kStepMark) && lower(event.category) != kDeviceRange) {
+    has_kineto_category_ = true;
+    return Role::range;
+  }
   // Category names of several versions, in lower case.
   static const std::map<std::string_view, Role, std::less<>> roles{
       {"kernel", Role::kernel},
@@ -160,12 +172,20 @@ KinetoEvents::Role KinetoEvents::role_of(const ChromeEvent& event) {
 void KinetoEvents::take_record(const ChromeEvent& event, std::optional<std::int64_t> end_ns,
                                ImportNotes& notes) {
   const Role role = role_of(event);
-  if (role == Role::left_out) return notes.count("events of category " + lower(event.category));
+  const ChromeArguments& arguments = event.arguments;
+  const bool is_device = role == Role::kernel || role == Role::copy;
+  constexpr std::size_t kMostCategories = 100;
+  if (categories_.size() < kMostCategories || categories_.contains(event.category))
+    ++categories_[event.category];
+  if (role == Role::left_out) {
+    if (end_ns && event.begin_ns) take_device_step(event, *end_ns);
+    return notes.count("events of category " + lower(event.category));
+  }
   if (!end_ns || !event.begin_ns) {
     ++quarantined_;
+    if (is_device) lost_.push_back(arguments.correlation.value_or(0));
     return notes.count("events without a time or a duration");
   }
-  const ChromeArguments& arguments = event.arguments;
   Seen seen;
   seen.role = role;
   seen.record.name = builder_.names().number(event.name);
@@ -180,18 +200,32 @@ void KinetoEvents::take_record(const ChromeEvent& event, std::optional<std::int6
     seen.details = static_cast<std::uint32_t>(details_.size());
     details_.push_back(std::move(*details));
   }
-  const bool is_device = role == Role::kernel || role == Role::copy;
-  if (is_device && arguments.stream) {
+  seen.thread = places_.number(event.process + " thread " + event.thread);
+  seen.is_on_stream = is_device && arguments.stream;
+  if (seen.is_on_stream) {
     const std::int64_t device = arguments.device.value_or(0);
     seen.place =
         places_.number(std::to_string(device) + " stream " + std::to_string(*arguments.stream));
   } else {
-    seen.place = places_.number(event.process + " thread " + event.thread);
+    seen.place = seen.thread;
   }
   if (role == Role::call && seen.correlation != 0) {
     launches_.try_emplace(seen.correlation, *event.begin_ns);
   }
   seen_.push_back(seen);
+}
+
+void KinetoEvents::take_device_step(const ChromeEvent& event, std::int64_t end_ns) {
+  const std::string_view name = event.name;
+  if (!name.starts_with(kStepMark)) return;
+  std::int64_t step = 0;
+  const auto [end, error] =
+      std::from_chars(name.data() + kStepMark.size(), name.data() + name.size(), step);
+  if (error != std::errc() || end != name.data() + name.size() || *event.begin_ns > end_ns) return;
+  // Each stream has a range of its own.
+  auto [at, is_new] = device_steps_.try_emplace(step, StepRange{step, *event.begin_ns, end_ns});
+  at->second.begin_ns = std::min(at->second.begin_ns, *event.begin_ns);
+  at->second.end_ns = std::max(at->second.end_ns, end_ns);
 }
 
 std::optional<KinetoEvents::Details> KinetoEvents::details_of(const ChromeEvent& event) {
@@ -269,11 +303,28 @@ void KinetoEvents::describe(const Seen& seen, const ChromeHead& head, TraceRecor
 }
 
 void KinetoEvents::take_flow(const ChromeEvent& event) {
-  std::int64_t id = 0;
-  const auto [end, error] = std::from_chars(event.id.data(), event.id.data() + event.id.size(), id);
-  if (error == std::errc() && end == event.id.data() + event.id.size() && event.begin_ns) {
-    flows_.try_emplace(id, *event.begin_ns);
+  // Arrows from the forward to the backward pass have numbers of their own.
+  if (event.category.starts_with("fwdbwd") || event.name.starts_with("fwdbwd")) return;
+  const auto id = identity_of(event.id);
+  if (id && event.begin_ns) flows_.try_emplace(*id, *event.begin_ns);
+}
+
+void KinetoEvents::take_flow_end(const ChromeEvent& event) {
+  const auto id = identity_of(event.id);
+  // Kineto's own arrows end at work that names its launch anyway.
+  if (event.category.starts_with("fwdbwd") || event.category.starts_with("ac2g")) return;
+  if (!id || !event.begin_ns) return;
+  const std::uint32_t thread = places_.number(event.process + " thread " + event.thread);
+  flow_ends_.try_emplace({thread, *event.begin_ns}, *id);
+}
+
+std::optional<std::int64_t> KinetoEvents::launch_of(const Seen& seen) const {
+  if (seen.correlation != 0) {
+    const auto launch = begin_of(launches_, seen.correlation);
+    return launch ? launch : begin_of(flows_, seen.correlation);
   }
+  const auto arrow = flow_ends_.find({seen.thread, seen.record.begin_ns});
+  return arrow == flow_ends_.end() ? std::nullopt : begin_of(flows_, arrow->second);
 }
 
 std::vector<bool> KinetoEvents::outermost(const std::vector<bool>& candidates) const {
@@ -370,24 +421,56 @@ void KinetoEvents::classify() {
   }
 }
 
+void KinetoEvents::note_no_steps(std::string_view prefix, ImportNotes& notes) const {
+  // Where nothing is known as work, another note says so.
+  if (std::ranges::none_of(builder_.records(), is_activity)) return;
+  notes.add("no steps were found: no range is called \"" + std::string(prefix) +
+            "\" and a number; name the range that marks a step");
+}
+
 std::vector<StepRange> KinetoEvents::steps(std::string_view step_range, ImportNotes& notes) const {
-  const std::string_view prefix = step_range.empty() ? "ProfilerStep#" : step_range;
+  const std::string_view prefix = step_range.empty() ? kStepMark : step_range;
   auto steps = named_steps(builder_.records(), builder_.names(), prefix);
-  if (steps.empty() && step_range.empty()) steps = steps_of_records(builder_.records());
-  if (steps.empty() && step_range.empty()) {
-    steps = repeated_work(builder_.records());
-    if (!steps.empty()) {
-      notes.add("no range marks the steps: they are taken from the repetition of names, " +
-                    std::to_string(steps.size() - 1) + " times",
-                NoteWeight::informs);
-      return steps;
-    }
+  if (steps.empty() && !step_range.empty()) note_no_steps(prefix, notes);
+  if (!steps.empty() || !step_range.empty()) return steps;
+  for (const auto& [number, step] : device_steps_) steps.push_back(step);
+  if (steps.empty()) steps = steps_of_records(builder_.records());
+  if (!steps.empty()) return steps;
+  steps = numbered_steps(builder_.records(), builder_.names());
+  if (!steps.empty()) {
+    notes.add("no range is called \"" + std::string(kStepMark) +
+                  "\": the steps are numbered ranges in which work lies",
+              NoteWeight::informs);
+    return steps;
   }
-  if (steps.empty()) {
-    notes.add("no steps were found: no range is called \"" + std::string(prefix) +
-              "\" and a number; name the range that marks a step");
+  steps = repeated_work(builder_.records());
+  if (!steps.empty()) {
+    notes.add("no range marks the steps: they are taken from the repetition of names, " +
+                  std::to_string(steps.size() - 1) + " times",
+              NoteWeight::informs);
+    return steps;
   }
-  return steps;
+  note_no_steps(prefix, notes);
+  return {};
+}
+
+void KinetoEvents::note_strangers(ImportNotes& notes, const RankTrace& trace) const {
+  if (has_activity(trace) || trace.records.empty()) return;
+  std::string categories;
+  std::size_t shown = 0;
+  constexpr std::size_t kShown = 8, kMostCategoryBytes = 40;
+  for (const auto& [category, count] : categories_) {
+    if (category.empty() || ++shown > kShown) continue;
+    categories +=
+        (categories.empty() ? "" : ", ") + ("\"" + printable(category, kMostCategoryBytes) + "\"");
+  }
+  if (shown > kShown) categories += ", …";
+  add_note_on_strangers(
+      "events " + (categories.empty() ? "without a category" : "of the categories " + categories) +
+          ", with the names " + frequent_names(trace),
+      "Read are events of the categories kernel, gpu_memcpy, gpu_memset and cpu_op of PyTorch's "
+      "profiler, hocket's own (compute, communication, copy), and exports of Nsight Systems",
+      notes);
 }
 
 RankTrace KinetoEvents::finish(const ChromeHead& head, std::string_view step_range,
@@ -401,16 +484,20 @@ RankTrace KinetoEvents::finish(const ChromeHead& head, std::string_view step_ran
   for (Seen& seen : seen_) {
     TraceRecord& record = seen.record;
     const bool is_device = seen.role == Role::kernel || seen.role == Role::copy;
-    if (is_device && seen.correlation != 0) {
-      auto launch = begin_of(launches_, seen.correlation);
-      if (!launch) launch = begin_of(flows_, seen.correlation);
-      record.submitted_ns = std::max<std::int64_t>(launch.value_or(0), 0);
-    }
+    if (is_device) record.submitted_ns = std::max<std::int64_t>(launch_of(seen).value_or(0), 0);
     record.lane = builder_.lane(record.kind, places_.text(seen.place));
     describe(seen, head, record);
-    builder_.add(record);
+    if (is_device) {
+      const auto stream = static_cast<std::int32_t>(seen.place);
+      builder_.add_device_work(record, seen.is_on_stream ? stream : kUnknownStream);
+    } else {
+      builder_.add(record);
+    }
   }
   seen_.clear();
+  for (const std::int64_t correlation : lost_)
+    builder_.add_lost(begin_of(launches_, correlation).value_or(0));
+  add_notes(builder_.correct(), notes);
   RankTrace trace;
   trace.rank = std::max<std::int64_t>(head.rank.value_or(0), 0);
   trace.ranks = std::max(head.world_size.value_or(1), trace.rank);
@@ -418,13 +505,13 @@ RankTrace KinetoEvents::finish(const ChromeHead& head, std::string_view step_ran
     ++trace.ranks;
   }
   if (!head.rank) {
-    notes.add("the file does not say which rank it is of: it is taken for rank 0",
-              NoteWeight::informs);
+    notes.add(kTakenForRank0, NoteWeight::informs);
   }
   trace.host = head.host;
   trace.source = head.is_kineto || has_kineto_category_ ? "kineto" : "chrome";
   trace.quarantined = quarantined_;
-  builder_.finish(trace, steps(step_range, notes));
+  add_notes_on_steps(builder_.finish(trace, steps(step_range, notes)), notes);
+  note_strangers(notes, trace);
   trace.clock_samples = clock_samples(head, trace.records);
   return trace;
 }

@@ -4,6 +4,7 @@
 // thread-safe.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +25,8 @@ class KinetoEvents {
                    ImportNotes& notes);
   /// Takes the begin of an arrow from a launch to the work that it launched.
   void take_flow(const ChromeEvent& event);
+  /// Takes its end, at the begin of that work.
+  void take_flow_end(const ChromeEvent& event);
 
   bool is_empty() const { return seen_.empty() && quarantined_ == 0; }
   /// Builds the trace. `step_range` is that of ChromeImportOptions.
@@ -32,10 +35,19 @@ class KinetoEvents {
  private:
   enum class Role : std::uint8_t { kernel, copy, operation, range, call, left_out };
 
+  /// The begin of an event on a thread, as arrows name it.
+  struct ThreadTime {
+    std::uint32_t thread = 0;
+    std::int64_t begin_ns = 0;
+
+    auto operator<=>(const ThreadTime&) const = default;
+  };
+
   struct Seen {
     TraceRecord record;
     Role role = Role::range;
-    std::uint32_t place = 0;
+    std::uint32_t place = 0, thread = 0;
+    bool is_on_stream = false;           ///< `place` is a device's queue
     std::uint32_t details = kNoDetails;  ///< index in details_
     std::int64_t correlation = 0;        ///< 0: none
     std::int64_t external_id = 0;        ///< 0: none
@@ -71,12 +83,25 @@ class KinetoEvents {
   /// Decides the kind of each host and device event.
   void classify();
   std::vector<StepRange> steps(std::string_view step_range, ImportNotes& notes) const;
+  void note_no_steps(std::string_view prefix, ImportNotes& notes) const;
+  /// Returns the begin of the call that launched work of a device.
+  std::optional<std::int64_t> launch_of(const Seen& seen) const;
+  /// Says what the events are, if none of them is work.
+  void note_strangers(ImportNotes& notes, const RankTrace& trace) const;
+  /// Takes a step's range on a stream of the device.
+  void take_device_step(const ChromeEvent& event, std::int64_t end_ns);
 
   TraceBuilder builder_;
   Interner places_;
   std::vector<Details> details_;
   std::vector<Seen> seen_;
   std::unordered_map<std::int64_t, std::int64_t> launches_, flows_;  ///< begin by correlation
+  std::map<ThreadTime, std::int64_t> flow_ends_;                     ///< identity of the arrow
+  /// Correlations of work of the device whose times the file lacks.
+  std::vector<std::int64_t> lost_;
+  /// Steps that the profiler marked on the device, by number: used where the host has none.
+  std::map<std::int64_t, StepRange> device_steps_;
+  std::map<std::string, std::int64_t> categories_;  ///< events by category
   std::int64_t quarantined_ = 0;
   bool has_kineto_category_ = false;
 };

@@ -111,6 +111,7 @@ bool OwnEvents::take_metadata(const ChromeEvent& event) {
   trace.dropped = std::clamp<std::int64_t>(arguments.dropped.value_or(0), 0, kMost);
   trace.quarantined += std::clamp<std::int64_t>(arguments.quarantined.value_or(0), 0, kMost);
   trace.quarantined = std::min(trace.quarantined, kMost);
+  trace.shortened = std::clamp<std::int64_t>(arguments.shortened.value_or(0), 0, kMost);
   return true;
 }
 

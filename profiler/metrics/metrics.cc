@@ -65,9 +65,10 @@ void compare_ranks(JobMetrics& job) {
 }  // namespace
 
 RankMetrics measure_rank(const RankTrace& trace, std::int64_t first_step) {
-  const std::vector<StepWindow> windows = windows_of(trace.step_starts, first_step);
   RankMetrics metrics;
   metrics.rank = trace.rank;
+  if (!has_activity(trace)) return metrics;
+  const std::vector<StepWindow> windows = windows_of(trace.step_starts, first_step);
   metrics.iterations = measure_windows(windows, busy_intervals_of(trace.records));
   StreamFigures figures = measure_streams(trace.records, time_of(windows));
   metrics.streams = std::move(figures.streams);

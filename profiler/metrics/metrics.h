@@ -69,7 +69,8 @@ struct RankMetrics {
   bool operator==(const RankMetrics&) const = default;
 };
 
-/// Measures the iterations of `trace`, without those whose step is below `first_step`.
+/// Measures the iterations of `trace`, without those whose step is below `first_step`. A trace
+/// without computation, communication and copies has none: it does not say that the rank was idle.
 RankMetrics measure_rank(const RankTrace& trace, std::int64_t first_step = 0);
 
 /// A rank's times in a collective, on rank 0's clock.

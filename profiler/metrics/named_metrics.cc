@@ -72,8 +72,17 @@ double median_time(const RankMetrics& rank, std::int64_t IterationMetrics::*valu
 void add_iterations(const RankMetrics& rank, Names& names) {
   names.add("iterations", static_cast<double>(rank.iterations.size()));
   if (rank.iterations.empty()) return;
-  for (const auto& [name, value] : kIterationTimes)
-    names.add(std::string(name), median_time(rank, value));
+  // Without any computation nothing is known of what it hides, nor of when the rank was idle.
+  const bool has_computation =
+      std::ranges::any_of(rank.iterations, [](const auto& i) { return i.compute_ns > 0; });
+  for (const auto& [name, value] : kIterationTimes) {
+    const bool needs_computation = value == &IterationMetrics::exposed_ns ||
+                                   value == &IterationMetrics::other_ns ||
+                                   value == &IterationMetrics::idle_ns;
+    if (has_computation || !needs_computation)
+      names.add(std::string(name), median_time(rank, value));
+  }
+  if (!has_computation) return;
   std::vector<double> overlaps, shares;
   for (const IterationMetrics& i : rank.iterations) {
     shares.push_back(ratio(i.exposed_ns, i.wall_ns));

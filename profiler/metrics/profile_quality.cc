@@ -43,8 +43,9 @@ std::vector<Contribution> contributions(const ProfileConditions& conditions) {
     list.push_back({0.1, "it has " + std::to_string(conditions.iterations) +
                              (conditions.iterations == 1 ? " iteration" : " iterations")});
   }
-  list.push_back({conditions.lost_share,
-                  percent(conditions.lost_share) + " of its records are lost or cannot be true"});
+  list.push_back(
+      {conditions.lost_share,
+       percent(conditions.lost_share) + " of its records are lost, cannot be true or were cut"});
   return list;
 }
 

@@ -27,7 +27,7 @@ struct ProfileConditions {
   double iteration_scatter = 0;
   /// Relative change of an iteration's time from the first half of the profile to the second.
   double drift = 0;
-  /// Records that were lost or cannot be true, as a share of all.
+  /// Records of work that were lost, cannot be true or were cut, as a share of all.
   double lost_share = 0;
   /// Shares of profiler/session/host_use.h.
   std::optional<double> waiting_share = {}, others_share = {};

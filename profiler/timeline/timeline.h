@@ -93,7 +93,9 @@ struct RecordDetails {
 /// the window. compute, exposed, copies that overlap with nothing, and idle sum to the range.
 struct RankFigures {
   std::int64_t rank = 0;
-  std::int64_t compute_ns = 0, communication_ns = 0, exposed_ns = 0, copy_ns = 0, idle_ns = 0;
+  std::int64_t compute_ns = 0, communication_ns = 0, exposed_ns = 0, copy_ns = 0;
+  /// Absent if the rank's trace has no computation, communication or copy at all.
+  std::optional<std::int64_t> idle_ns = {};
   /// Records of the rank's own lanes that lie in the range at least in part.
   std::int64_t records = 0;
 };

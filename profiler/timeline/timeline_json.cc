@@ -66,7 +66,7 @@ nlohmann::json to_json(const RangeFigures& figures) {
                      {"communication_ns", rank.communication_ns},
                      {"exposed_ns", rank.exposed_ns},
                      {"copy_ns", rank.copy_ns},
-                     {"idle_ns", rank.idle_ns},
+                     {"idle_ns", rank.idle_ns ? nlohmann::json(*rank.idle_ns) : nlohmann::json()},
                      {"records", rank.records}});
   }
   for (const NameFigures& name : figures.top) {

@@ -22,6 +22,16 @@ std::pair<std::size_t, std::size_t> records_in(const LaneRecords& records, const
   return {first, records.first_begin_from(range.end_ns, first)};
 }
 
+/// Returns whether the rank has a lane of computation, communication or copies.
+bool has_activity(const TimelineState& state, const RankCover& cover) {
+  for (std::uint32_t lane = cover.first_lane; lane < cover.last_lane; ++lane) {
+    const LaneKind kind = state.lanes[lane].kind;
+    if (kind == LaneKind::compute || kind == LaneKind::communication || kind == LaneKind::copy)
+      return true;
+  }
+  return false;
+}
+
 RankFigures figures_of(const TimelineState& state, std::size_t rank, const Interval& range) {
   const RankCover& cover = state.covers[rank];
   const auto inside_ns = [&](const KindCover& kind) {
@@ -33,8 +43,10 @@ RankFigures figures_of(const TimelineState& state, std::size_t rank, const Inter
   figures.communication_ns = inside_ns(cover.communication);
   figures.exposed_ns = inside_ns(cover.exposed);
   figures.copy_ns = inside_ns(cover.copy);
-  figures.idle_ns = range.end_ns - range.begin_ns - figures.compute_ns - figures.exposed_ns -
-                    inside_ns(cover.other);
+  if (has_activity(state, cover)) {
+    figures.idle_ns = range.end_ns - range.begin_ns - figures.compute_ns - figures.exposed_ns -
+                      inside_ns(cover.other);
+  }
   for (std::uint32_t lane = cover.first_lane; lane < cover.last_lane; ++lane) {
     const auto [first, last] = records_in(state.lane_records[lane], range);
     figures.records += static_cast<std::int64_t>(last - first);

@@ -5,8 +5,11 @@
 //   CUPTI_ACTIVITY_KIND_KERNEL    start, end, streamId, a name; deviceId, correlationId, globalPid
 //   CUPTI_ACTIVITY_KIND_MEMCPY    start, end, streamId; bytes, copyKind, and as above
 //   CUPTI_ACTIVITY_KIND_MEMSET    start, end, streamId; bytes, and as above
+//   CUPTI_ACTIVITY_KIND_GRAPH_TRACE  start, end, streamId; graphId, and as above: a launch of a
+//                                 CUDA graph, whose kernels are in no table
 //   CUPTI_ACTIVITY_KIND_RUNTIME   start, end; nameId, correlationId, globalTid
-//   NVTX_EVENTS                   start, end, text or textId; eventType, globalTid
+//   NVTX_EVENTS                   start, end, text or textId; eventType, globalTid; in newer
+//                                 versions NVTX_EVENTS_V2, NVTX_EVENTS_V3
 //   TARGET_INFO_SYSTEM_ENV        name, value: 'Hostname'
 //   TARGET_INFO_SESSION_START_TIME  utcEpochNs: realtime of the recording's time 0
 
@@ -40,7 +43,9 @@ constexpr char kKernels[] = "CUPTI_ACTIVITY_KIND_KERNEL";
 constexpr char kCopies[] = "CUPTI_ACTIVITY_KIND_MEMCPY";
 constexpr char kFills[] = "CUPTI_ACTIVITY_KIND_MEMSET";
 constexpr char kCalls[] = "CUPTI_ACTIVITY_KIND_RUNTIME";
-constexpr char kRanges[] = "NVTX_EVENTS";
+constexpr char kGraphs[] = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
+/// All tables of ranges begin so; newer versions put a number behind it.
+constexpr std::string_view kRanges = "NVTX_EVENTS";
 
 /// Event types of a thread's ranges, and of ranges between any two points (NvtxPushPopRange,
 /// NvtxStartEndRange).
@@ -64,6 +69,9 @@ std::string copy_name(std::optional<std::int64_t> kind) {
 struct Process {
   TraceBuilder builder;
   std::int64_t quarantined = 0;
+  std::int64_t graph_launches = 0;
+  double graphs_ns = 0;
+  std::map<std::string, std::int32_t> streams;              ///< numbers by device and stream
   std::unordered_map<std::int64_t, std::int64_t> launches;  ///< begin by correlation
   bool has_device = false;
 };
@@ -72,21 +80,24 @@ class NsightExport {
  public:
   NsightExport(Connection db, std::string path) : db_(std::move(db)), path_(std::move(path)) {}
 
-  Result<std::vector<RankTrace>> read(std::string_view step_range) {
+  Result<std::vector<RankTrace>> read(std::string_view step_range, NsightFindings& findings) {
     HOCKET_TRY(find_tables());
-    if (!has(kKernels) && !has(kCopies) && !has(kFills) && !has(kCalls) && !has(kRanges)) {
+    if (!has(kKernels) && !has(kCopies) && !has(kFills) && !has(kCalls) && !has(kGraphs) &&
+        range_tables().empty()) {
       return failure(ErrorCode::invalid_argument,
                      path_ + " is no export of Nsight Systems: it has none of its tables (" +
-                         kKernels + ", " + kRanges +
+                         kKernels + ", " + std::string(kRanges) +
                          ", …); make one with nsys export --type sqlite");
     }
     // Reads launches first, since kernels look them up.
     for (const auto step :
          {&NsightExport::read_strings, &NsightExport::read_calls, &NsightExport::read_ranges,
-          &NsightExport::read_kernels, &NsightExport::read_copies, &NsightExport::read_fills}) {
+          &NsightExport::read_kernels, &NsightExport::read_graphs, &NsightExport::read_copies,
+          &NsightExport::read_fills}) {
       HOCKET_TRY((this->*step)());
     }
-    return finish(step_range);
+    HOCKET_TRY(find_unread(findings));
+    return finish(step_range, findings);
   }
 
  private:
@@ -105,6 +116,45 @@ class NsightExport {
       if (!*row) return {};
       tables_[rows->text(0)].insert(rows->text(1));
     }
+  }
+
+  std::vector<std::string> range_tables() const {
+    std::vector<std::string> found;
+    for (const auto& [table, columns] : tables_) {
+      std::string_view version = table;
+      if (!version.starts_with(kRanges)) continue;
+      version.remove_prefix(kRanges.size());
+      const bool has_number = version.starts_with("_V") && version.size() > 2 &&
+                              version.find_first_not_of("0123456789", 2) == version.npos;
+      if (version.empty() || has_number) found.push_back(table);
+    }
+    return found;
+  }
+
+  /// Finds tables of events that nothing here reads. Those that describe values, the machine or the
+  /// export are none.
+  Result<void> find_unread(NsightFindings& findings) {
+    static const std::set<std::string_view> kKnown{
+        kKernels, kCopies, kFills, kCalls, kGraphs, "StringIds", "PROCESSES", "ThreadNames"};
+    const std::vector<std::string> ranges = range_tables();
+    for (const auto& [table, columns] : tables_) {
+      const auto describes = [&](std::string_view prefix) { return table.starts_with(prefix); };
+      if (kKnown.contains(table) || std::ranges::find(ranges, table) != ranges.end()) continue;
+      if (describes("ENUM_") || describes("TARGET_INFO_") || describes("META_DATA_") ||
+          describes("EXPORT_META_DATA") || describes("sqlite_") || describes("ANALYSIS_"))
+        continue;
+      bool has_rows = false;
+      HOCKET_TRY(each(
+          quoted_table(table).c_str(), {"1"}, [&](const Query&) { has_rows = true; }, " LIMIT 1"));
+      if (has_rows) findings.unread_tables.push_back(table);
+    }
+    return {};
+  }
+
+  static std::string quoted_table(std::string_view table) {
+    std::string text = "\"";
+    for (const char c : table) text += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return text + "\"";
   }
 
   Result<void> require(const char* table, std::initializer_list<const char*> columns) const {
@@ -134,10 +184,11 @@ class NsightExport {
 
   /// Calls `take` for each row, with the columns `selected`.
   template <class Take>
-  Result<void> each(const char* table, const std::vector<std::string>& selected, const Take& take) {
+  Result<void> each(const char* table, const std::vector<std::string>& selected, const Take& take,
+                    std::string_view end = {}) {
     std::string& sql = statements_.emplace_back("SELECT ");
     for (std::size_t i = 0; i < selected.size(); ++i) sql += (i == 0 ? "" : ", ") + selected[i];
-    sql.append(" FROM ").append(table);
+    sql.append(" FROM ").append(table).append(end);
     auto rows = db_.query(sql);
     HOCKET_TRY(rows);
     for (;;) {
@@ -198,16 +249,20 @@ class NsightExport {
   }
 
   Result<void> read_ranges() {
-    if (!has(kRanges)) return {};
-    const auto columns = require(kRanges, {"start", "end"});
+    for (const std::string& table : range_tables()) HOCKET_TRY(read_ranges(table.c_str()));
+    return {};
+  }
+
+  Result<void> read_ranges(const char* table) {
+    const auto columns = require(table, {"start", "end"});
     if (!columns) return columns;
     const std::vector<std::string> selected{"\"start\"",
                                             "\"end\"",
-                                            column(kRanges, "text"),
-                                            column(kRanges, "textId"),
-                                            column(kRanges, "eventType"),
-                                            column(kRanges, "globalTid")};
-    return each(kRanges, selected, [&](const Query& row) {
+                                            column(table, "text"),
+                                            column(table, "textId"),
+                                            column(table, "eventType"),
+                                            column(table, "globalTid")};
+    return each(table, selected, [&](const Query& row) {
       const auto type = row.optional_integer(4);
       if (type && *type != kPushPopRange && *type != kStartEndRange) return;
       // Without types, a row without an end is a mark.
@@ -242,17 +297,20 @@ class NsightExport {
   void add_device_record(const Query& row, TraceRecord record, std::string_view name) {
     Process& process = process_of(row.optional_integer(5));
     process.has_device = true;
-    if (!has_times(process, row)) return;
+    const auto launch = process.launches.find(row.integer(4));
+    // A version without globalPid has one process.
+    const std::int64_t submitted_ns =
+        launch == process.launches.end() ? 0 : std::max<std::int64_t>(launch->second, 0);
+    if (!has_times(process, row)) return process.builder.add_lost(submitted_ns);
+    record.submitted_ns = submitted_ns;
     record.begin_ns = row.integer(0);
     record.end_ns = row.integer(1);
     record.name = process.builder.names().number(name);
-    record.lane = process.builder.lane(record.kind, row.text(2) + " stream " + row.text(3));
-    // A version without globalPid has one process.
-    const auto launch = process.launches.find(row.integer(4));
-    if (launch != process.launches.end()) {
-      record.submitted_ns = std::max<std::int64_t>(launch->second, 0);
-    }
-    process.builder.add(record);
+    const std::string stream = row.text(2) + " stream " + row.text(3);
+    record.lane = process.builder.lane(record.kind, stream);
+    const auto next = static_cast<std::int32_t>(process.streams.size());
+    process.builder.add_device_work(record,
+                                    process.streams.try_emplace(stream, next).first->second);
   }
 
   Result<void> read_kernels() {
@@ -271,6 +329,21 @@ class NsightExport {
       }
       add_device_record(row, record, name);
     });
+  }
+
+  Result<void> read_graphs() {
+    if (!has(kGraphs)) return {};
+    const auto columns = require(kGraphs, {"start", "end", "streamId"});
+    if (!columns) return columns;
+    return each(
+        kGraphs, device_columns(kGraphs, {column(kGraphs, "graphId")}), [&](const Query& row) {
+          add_device_record(row, {}, "[CUDA graph " + row.text(6) + "]");
+          if (row.is_null(0) || row.is_null(1)) return;
+          Process& process = process_of(row.optional_integer(5));
+          ++process.graph_launches;
+          process.graphs_ns += std::max(
+              static_cast<double>(row.integer(1)) - static_cast<double>(row.integer(0)), 0.0);
+        });
   }
 
   Result<void> read_copies() {
@@ -319,15 +392,18 @@ class NsightExport {
     return samples;
   }
 
-  static std::vector<StepRange> marked_steps(const TraceBuilder& builder, std::string_view range) {
+  /// Returns the steps that the ranges in `builder` mark of the work in `process`.
+  static std::vector<StepRange> marked_steps(const TraceBuilder& builder,
+                                             const TraceBuilder& process, std::string_view range) {
     if (!range.empty()) return named_steps(builder.records(), builder.names(), range);
     // PyTorch marks its steps so, also for NVTX.
     auto steps = named_steps(builder.records(), builder.names(), "ProfilerStep#");
-    if (steps.size() < 2) steps = repeated_steps(builder.records(), builder.names());
+    if (steps.size() < 2)
+      steps = repeated_steps(builder.records(), builder.names(), process.records());
     return steps;
   }
 
-  Result<std::vector<RankTrace>> finish(std::string_view step_range) {
+  Result<std::vector<RankTrace>> finish(std::string_view step_range, NsightFindings& findings) {
     const auto name = host();
     HOCKET_TRY(name);
     const auto samples = clock_samples();
@@ -335,6 +411,7 @@ class NsightExport {
     const auto devices = std::count_if(processes_.begin(), processes_.end(),
                                        [](const auto& p) { return p.second->has_device; });
     std::vector<RankTrace> traces;
+    double graphs_ns = 0, work_ns = 0;
     for (auto& [id, process] : processes_) {
       // Skips processes without device activity, such as launchers, if others have some.
       if (devices > 0 && !process->has_device) continue;
@@ -345,15 +422,21 @@ class NsightExport {
       trace.clock_samples = *samples;
       trace.quarantined = process->quarantined;
       const TraceBuilder& builder = process->builder;
-      auto steps = marked_steps(builder, step_range);
+      findings.impossible.add(process->builder.correct());
+      auto steps = marked_steps(builder, builder, step_range);
       // A version without the threads of ranges does not say whose they are.
       const auto nobody = processes_.find(0);
       if (steps.empty() && nobody != processes_.end() && devices == 1)
-        steps = marked_steps(nobody->second->builder, step_range);
+        steps = marked_steps(nobody->second->builder, builder, step_range);
       if (steps.empty() && step_range.empty()) steps = repeated_work(builder.records());
-      process->builder.finish(trace, std::move(steps));
+      findings.incomplete_steps += process->builder.finish(trace, std::move(steps));
+      findings.graph_launches += process->graph_launches;
+      graphs_ns += process->graphs_ns;
+      for (const TraceRecord& record : trace.records)
+        if (is_activity(record)) work_ns += static_cast<double>(record.end_ns - record.begin_ns);
       traces.push_back(std::move(trace));
     }
+    findings.graph_share = work_ns > 0 ? std::min(graphs_ns / work_ns, 1.0) : 0;
     if (traces.empty()) traces.emplace_back().source = "nsight";
     for (RankTrace& trace : traces) trace.ranks = static_cast<std::int64_t>(traces.size());
     return traces;
@@ -370,7 +453,8 @@ class NsightExport {
 }  // namespace
 
 Result<std::vector<RankTrace>> read_nsight_export(const std::string& path,
-                                                  std::string_view step_range) {
+                                                  std::string_view step_range,
+                                                  NsightFindings* findings) {
   constexpr sqlite::Subject kSubject{"Nsight export",
                                      "export it again with nsys export --type sqlite",
                                      ErrorCode::invalid_argument};
@@ -384,7 +468,9 @@ Result<std::vector<RankTrace>> read_nsight_export(const std::string& path,
   }
   auto db = Connection::open(absolute.string(), Connection::Mode::immutable, 0, kSubject);
   HOCKET_TRY(db);
-  return NsightExport(std::move(*db), path).read(step_range);
+  NsightFindings unused;
+  return NsightExport(std::move(*db), path)
+      .read(step_range, findings == nullptr ? unused : *findings);
 }
 
 }  // namespace hocket

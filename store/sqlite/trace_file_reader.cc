@@ -89,7 +89,8 @@ Result<void> TraceReader::each_row(std::string_view sql, Row&& row) {
 
 Result<void> TraceReader::load_head() {
   std::vector<std::pair<std::string_view, std::optional<std::int64_t>>> numbers = {
-      {kRankKey, {}}, {kRanksKey, {}}, {kDroppedKey, {}}, {kQuarantinedKey, {}}, {kFinishedKey, {}},
+      {kRankKey, {}},     {kRanksKey, {}},    {kDroppedKey, {}}, {kQuarantinedKey, {}},
+      {kFinishedKey, {}}, {kShortenedKey, 0},  // files of earlier versions have none
   };
   auto ok = each_row("SELECT name, value FROM META_DATA_CAPTURE", [&](const Query& row) {
     const std::string name = row.text(0), value = row.text(1);
@@ -112,6 +113,7 @@ Result<void> TraceReader::load_head() {
   head_.dropped = *numbers[2].second;
   head_.quarantined = *numbers[3].second;
   summary_.is_finished = *numbers[4].second != 0 && !is_cut_;
+  head_.shortened = *numbers[5].second;
   return {};
 }
 

@@ -46,7 +46,7 @@ class TraceWriter final : public TraceFileWriter {
  private:
   /// Totals of the committed transactions.
   struct Totals {
-    std::int64_t names = 0, groups = 0, dropped = 0, quarantined = 0;
+    std::int64_t names = 0, groups = 0, dropped = 0, quarantined = 0, shortened = 0;
   };
 
   Result<void> write(const RankTrace& part, Totals& totals);
@@ -219,8 +219,10 @@ Result<void> TraceWriter::write(const RankTrace& part, Totals& totals) {
   const auto left_out = static_cast<std::int64_t>(part.records.size() - order.size());
   totals.dropped += part.dropped;
   totals.quarantined += part.quarantined + left_out;
+  totals.shortened += part.shortened;
   if (auto ok = set(kDroppedKey, totals.dropped); !ok) return ok;
   if (auto ok = set(kQuarantinedKey, totals.quarantined); !ok) return ok;
+  if (auto ok = set(kShortenedKey, totals.shortened); !ok) return ok;
   return transaction->commit();
 }
 

@@ -65,6 +65,7 @@ Result<void> create_trace_tables(Connection& db, const RankTrace& head) {
         {kSourceKey, head.source},
         {kDroppedKey, "0"},
         {kQuarantinedKey, "0"},
+        {kShortenedKey, "0"},
         {kFinishedKey, "0"}}) {
     auto ok =
         db.execute("INSERT INTO META_DATA_CAPTURE (name, value) VALUES (?1, ?2)", name, value);

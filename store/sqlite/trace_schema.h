@@ -42,6 +42,7 @@ inline constexpr char kHostKey[] = "HOCKET_HOST";
 inline constexpr char kSourceKey[] = "HOCKET_SOURCE";
 inline constexpr char kDroppedKey[] = "HOCKET_DROPPED";
 inline constexpr char kQuarantinedKey[] = "HOCKET_QUARANTINED";
+inline constexpr char kShortenedKey[] = "HOCKET_SHORTENED";
 inline constexpr char kFinishedKey[] = "HOCKET_FINISHED";
 
 /// Creates the tables in an empty file and marks it as a trace file, for the trace of `head`.

@@ -47,6 +47,7 @@ export function figuresOf(layout, lanes, begin, end) {
   const top = new Map(), ranks = [];
   for (const { rank } of layout.ranks) {
     const of = { compute: [], communication: [], copy: [] };
+    const hasWork = layout.lanes.some((lane) => lane.rank === rank && lane.kind in of);
     let records = 0;
     layout.lanes.forEach((lane, i) => {
       if (lane.rank !== rank || !(lane.kind in of)) return;
@@ -63,7 +64,8 @@ export function figuresOf(layout, lanes, begin, end) {
     const busy = union([...compute, ...communication, ...of.copy]);
     ranks.push({ rank, compute_ns: length(compute), communication_ns: length(communication),
                  exposed_ns: length(without(communication, compute)),
-                 copy_ns: length(union(of.copy)), idle_ns: end - begin - length(busy), records });
+                 copy_ns: length(union(of.copy)),
+                 idle_ns: hasWork ? end - begin - length(busy) : null, records });
   }
   const sorted = [...top.values()].sort((a, b) => b.busy_ns - a.busy_ns).slice(0, 20);
   return { begin_ns: begin, end_ns: end, ranks, top: sorted };

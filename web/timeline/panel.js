@@ -97,7 +97,8 @@ const PARTS = [["Compute", "compute_ns"], ["Communication", "communication_ns"],
 /// Returns the figures of a range as tables, which are the timeline's text alternative.
 export function figuresPanel(figures, { isSelected, step, label }) {
   const span = Math.max(1, figures.end_ns - figures.begin_ns);
-  const both = (ns) => `${durationText(ns)} (${percentText(ns / span)})`;
+  // A rank of whose trace nothing is known as work has no idle time.
+  const both = (ns) => ns === null ? "–" : `${durationText(ns)} (${percentText(ns / span)})`;
   const range = `${placeText(figures.begin_ns, step)} to ${placeText(figures.end_ns, step)}`;
   return [
     h("h2", null, "Figures of this range", label && [": ", h("bdi", null, printable(label))]),

@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "archive/profiles/common_structure.h"
+#include "archive/profiles/import/communication_patterns.h"
 #include "archive/profiles/load_profile.h"
 #include "archive/profiles/save_profile.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {
@@ -89,6 +91,22 @@ std::string telling_part(std::string_view name) {
   return part;
 }
 
+/// Marks what the user names as communication, and notes patterns that name nothing.
+void mark_communication(const CommunicationPatterns& patterns,
+                        const std::vector<std::string>& texts, ImportedTraces& imported) {
+  std::vector<std::int64_t> matched(texts.size());
+  for (ImportedTrace& each : imported.traces) {
+    const auto of_trace = patterns.mark(each.trace);
+    for (std::size_t i = 0; i < matched.size(); ++i) matched[i] += of_trace[i];
+  }
+  constexpr std::size_t kShownBytes = 80;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (matched[i] > 0) continue;
+    imported.notes.push_back("--communication \"" + printable(texts[i], kShownBytes) +
+                             "\": no computation has such a name");
+  }
+}
+
 }  // namespace
 
 std::string name_of_traces(const std::vector<std::string>& paths) {
@@ -109,6 +127,8 @@ std::string name_of_traces(const std::vector<std::string>& paths) {
 
 Result<ImportedTraces> read_traces(const ImportRequest& request) {
   ImportedTraces imported;
+  const auto patterns = CommunicationPatterns::compile(request.communication);
+  HOCKET_TRY(patterns);
   const TraceReadOptions options{.step_range = request.step_range};
   auto notes = read_trace_inputs(request.paths, request.inputs, [&](const TraceInput& input) {
     return input.text != nullptr
@@ -119,6 +139,7 @@ Result<ImportedTraces> read_traces(const ImportRequest& request) {
   if (imported.traces.empty())
     return invalid("there is no trace to import; name at least one file");
   imported.notes = std::move(*notes);
+  mark_communication(*patterns, request.communication, imported);
   return imported;
 }
 

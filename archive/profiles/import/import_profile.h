@@ -22,6 +22,8 @@ struct ImportRequest {
   /// the files' names, and a number.
   std::string name = {};
   std::string step_range = {};  ///< as in ChromeImportOptions
+  /// Names of kernels that communicate, beside those that are known (CommunicationPatterns).
+  std::vector<std::string> communication = {};
   /// Profile in the store whose traces, configuration and structure the new one starts with;
   /// `paths` are then its other ranks. Empty: none.
   std::string with = {};

@@ -12,8 +12,10 @@
 #include <system_error>
 #include <utility>
 
+#include "archive/profiles/traces/trace_order.h"
 #include "core/base/text.h"
 #include "core/files/scratch_folder.h"
+#include "profiler/formats/foreign_file.h"
 
 namespace hocket {
 namespace {
@@ -35,33 +37,6 @@ bool may_be_json(std::string_view head) {
   if (head.starts_with(kMark)) head.remove_prefix(kMark.size());
   const auto at = head.find_first_not_of(" \t\r\n");
   return at == std::string_view::npos ? !head.empty() : head[at] == '{' || head[at] == '[';
-}
-
-/// Orders names as people do: numbers in them by their values.
-bool is_before(std::string_view a, std::string_view b) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  const auto digits = [&](std::string_view text) {
-    return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_digit) -
-                                    text.begin());
-  };
-  while (!a.empty() && !b.empty()) {
-    if (is_digit(a[0]) && is_digit(b[0])) {
-      const std::string_view x = a.substr(0, digits(a)), y = b.substr(0, digits(b));
-      const auto value = [](std::string_view text) {
-        text.remove_prefix(std::min(text.find_first_not_of('0'), text.size()));
-        return std::pair(text.size(), text);
-      };
-      if (value(x) != value(y)) return value(x) < value(y);
-      a.remove_prefix(x.size());
-      b.remove_prefix(y.size());
-    } else if (a[0] != b[0]) {
-      return a[0] < b[0];
-    } else {
-      a.remove_prefix(1);
-      b.remove_prefix(1);
-    }
-  }
-  return a.size() < b.size();
 }
 
 /// The files of a folder or archive that were left out.
@@ -158,7 +133,7 @@ class InputReader {
       }
     }
     if (error) return invalid(path + ": " + error.message());
-    std::sort(names.begin(), names.end(), is_before);
+    std::sort(names.begin(), names.end(), is_name_before);
     return names;
   }
 
@@ -259,6 +234,7 @@ class InputReader {
     const std::string_view head = packed.head();
     if (may_be_packed && is_packed(head)) return read_packed_member(name, packed);
     Taken taken = false;
+    if (const auto foreign = foreign_file(name, head)) return invalid(name + ": " + *foreign);
     if (head.empty()) {
       if (!packed.problem()) return invalid(name + ": " + kEmpty);
     } else if (head.starts_with(kDatabaseMagic)) {

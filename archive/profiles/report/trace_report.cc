@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "core/base/statistics.h"
+#include "core/base/text.h"
+#include "core/trace/impossible_records.h"
 #include "profiler/clocks/clock_fit.h"
 #include "profiler/metrics/exposed_time.h"
 #include "profiler/metrics/iteration_windows.h"
@@ -144,33 +146,79 @@ std::optional<StragglerReport> compare_ranks(const std::vector<RankTrace>& trace
   return std::nullopt;
 }
 
-nlohmann::json rank_json(const RankReport& rank) {
+/// Withholds what the traces do not say, and notes why in the first note.
+void withhold(TraceReport& report, const std::vector<RankTrace>& traces) {
+  const auto worst = std::ranges::max_element(traces, {}, doubtful_share);
+  if (std::ranges::none_of(traces, has_activity)) {
+    report.advice.clear();
+    if (report.notes.empty()) {
+      report.notes.push_back(
+          "nothing in it is known as computation, communication or a copy: there are no figures");
+    }
+  } else if (doubtful_share(*worst) > kMostLostInAll) {
+    report.advice.clear();
+    std::string note = percent(doubtful_share(*worst)) + " of the work of rank " +
+                       std::to_string(worst->rank) +
+                       " is lost, cannot be true or was cut: there is";
+    if (report.is_of_whole_trace) {
+      for (RankReport& rank : report.ranks)
+        rank = {.rank = rank.rank, .host = rank.host, .lost = rank.lost};
+      report.collectives.clear();
+      note += " no figure and";
+    }
+    report.notes.insert(report.notes.begin(), note + " no advice");
+  }
+}
+
+/// Withholds advice where no computation was recorded.
+void look_for_computation(TraceReport& report, const std::vector<RankTrace>& traces) {
+  const auto is_computation = [](const TraceRecord& record) {
+    return record.kind == TraceKind::compute && is_plausible(record);
+  };
+  const auto has_any = [](const RankTrace& trace) { return !trace.records.empty(); };
+  report.has_computation = std::ranges::any_of(traces, [&](const RankTrace& trace) {
+    return std::ranges::any_of(trace.records, is_computation);
+  });
+  if (report.has_computation || std::ranges::none_of(traces, has_any)) return;
+  report.advice.clear();
+  report.notes.insert(report.notes.begin(),
+                      "no computation is recorded: which communication it hides and when the "
+                      "devices are idle is not known");
+}
+
+nlohmann::json rank_json(const RankReport& rank, bool has_computation) {
+  const auto known = [&](double figure) {
+    return rank.iterations > 0 ? nlohmann::json(figure) : nlohmann::json();
+  };
+  const auto hidden = [&](double figure) {
+    return has_computation ? known(figure) : nlohmann::json();
+  };
   return {{"rank", rank.rank},
           {"host", rank.host},
           {"iterations", rank.iterations},
-          {"iteration_ns", rank.iteration_ns},
-          {"spread_ns", rank.spread_ns},
-          {"compute_ns", rank.compute_ns},
-          {"communication_ns", rank.communication_ns},
-          {"exposed_ns", rank.exposed_ns},
-          {"copy_ns", rank.copy_ns},
-          {"exposed_copy_ns", rank.exposed_copy_ns},
-          {"idle_ns", rank.idle_ns},
-          {"gap_host_ns", rank.gap_host_ns},
-          {"gap_event_ns", rank.gap_event_ns},
-          {"gap_kernel_ns", rank.gap_kernel_ns},
-          {"gap_unknown_ns", rank.gap_unknown_ns},
+          {"iteration_ns", known(rank.iteration_ns)},
+          {"spread_ns", known(rank.spread_ns)},
+          {"compute_ns", known(rank.compute_ns)},
+          {"communication_ns", known(rank.communication_ns)},
+          {"exposed_ns", hidden(rank.exposed_ns)},
+          {"copy_ns", known(rank.copy_ns)},
+          {"exposed_copy_ns", hidden(rank.exposed_copy_ns)},
+          {"idle_ns", hidden(rank.idle_ns)},
+          {"gap_host_ns", known(rank.gap_host_ns)},
+          {"gap_event_ns", known(rank.gap_event_ns)},
+          {"gap_kernel_ns", known(rank.gap_kernel_ns)},
+          {"gap_unknown_ns", known(rank.gap_unknown_ns)},
           {"lost", rank.lost}};
 }
 
-nlohmann::json collective_json(const CollectiveReport& each) {
+nlohmann::json collective_json(const CollectiveReport& each, bool has_computation) {
   return {{"name", each.name},
           {"group", each.group.empty() ? nlohmann::json() : nlohmann::json(each.group)},
           {"kind", each.kind ? nlohmann::json(to_string(*each.kind)) : nlohmann::json()},
           {"per_iteration", each.per_iteration},
           {"bytes", each.bytes},
           {"busy_ns", each.busy_ns},
-          {"exposed_ns", each.exposed_ns}};
+          {"exposed_ns", has_computation ? nlohmann::json(each.exposed_ns) : nlohmann::json()}};
 }
 
 }  // namespace
@@ -184,7 +232,8 @@ TraceReport report_traces(std::vector<RankTrace> traces, std::vector<std::string
   };
   if (std::ranges::none_of(traces, has_windows)) {
     report.is_of_whole_trace = true;
-    notes.insert(notes.begin(), "no iteration is whole, so the figures are of the whole trace");
+    if (std::ranges::any_of(traces, has_activity))
+      notes.insert(notes.begin(), "no iteration is whole, so the figures are of the whole trace");
     for (RankTrace& trace : traces) make_whole(trace);
   }
   const auto fits = fit_clocks(traces, std::vector<std::vector<ClockRound>>(traces.size()));
@@ -198,17 +247,22 @@ TraceReport report_traces(std::vector<RankTrace> traces, std::vector<std::string
   // Notes on withheld figures come first.
   report.notes = std::move(job.withheld);
   if (traces.size() < 2) report.notes.clear();  // one rank has nothing to compare
-  if (!report.is_of_whole_trace) report.stragglers = compare_ranks(traces, fits, report.notes);
+  const bool has_two = std::ranges::count_if(traces, has_activity) > 1;
+  if (!report.is_of_whole_trace && has_two)
+    report.stragglers = compare_ranks(traces, fits, report.notes);
   report.notes.insert(report.notes.end(), notes.begin(), notes.end());
   report.advice = advice_for(report);
+  withhold(report, traces);
+  look_for_computation(report, traces);
   return report;
 }
 
 nlohmann::json to_json(const TraceReport& report) {
   auto ranks = nlohmann::json::array(), collectives = nlohmann::json::array();
-  for (const RankReport& rank : report.ranks) ranks.push_back(rank_json(rank));
+  for (const RankReport& rank : report.ranks)
+    ranks.push_back(rank_json(rank, report.has_computation));
   for (const CollectiveReport& each : report.collectives)
-    collectives.push_back(collective_json(each));
+    collectives.push_back(collective_json(each, report.has_computation));
   return {{"source", report.source},
           {"job_ranks", report.job_ranks},
           {"whole_trace", report.is_of_whole_trace},

@@ -15,8 +15,9 @@
 
 namespace hocket {
 
-/// A rank's iterations. Times are medians over its iterations, as docs/METRICS.md defines them;
-/// gaps are of the computing stream with the most work, per iteration.
+/// A rank's iterations; none if nothing of its trace is known as work. Times are medians over its
+/// iterations, as docs/METRICS.md defines them; gaps are of the computing stream with the most
+/// work, per iteration.
 struct RankReport {
   std::int64_t rank = 0;
   std::string host;
@@ -46,6 +47,9 @@ struct TraceReport {
   std::int64_t job_ranks = 1;  ///< ranks of the job, also those without a trace
   /// True if a trace has no iterations; the figures then count the whole trace as one.
   bool is_of_whole_trace = false;
+  /// False if no rank has any computation. Then it is not known which communication and copies are
+  /// exposed, nor when ranks were idle, and there is no advice.
+  bool has_computation = true;
   std::vector<RankReport> ranks;              ///< by rank; at least one
   std::vector<CollectiveReport> collectives;  ///< the most exposed time first
   std::optional<StragglerReport> stragglers;  ///< absent where ranks cannot be compared
@@ -54,7 +58,8 @@ struct TraceReport {
 };
 
 /// Reports on traces, which are sorted by rank. `notes` are those of their import. Requires at
-/// least one trace.
+/// least one trace. Without any work, or if too much of it is lost to tell whole iterations, there
+/// are no figures. Beyond a tenth of lost, impossible or cut records of work there is no advice.
 TraceReport report_traces(std::vector<RankTrace> traces, std::vector<std::string> notes);
 
 /// Returns what to try by the figures of `report`.

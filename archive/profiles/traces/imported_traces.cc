@@ -1,16 +1,25 @@
 #include "archive/profiles/traces/imported_traces.h"
 
 #include <algorithm>
+#include <fstream>
 #include <istream>
 #include <map>
 #include <utility>
 
 #include "archive/profiles/rank_ranges.h"
+#include "archive/profiles/traces/trace_order.h"
+#include "core/base/text.h"
+#include "core/trace/group_names.h"
+#include "core/trace/impossible_records.h"
 #include "profiler/formats/chrome_import.h"
+#include "profiler/formats/foreign_file.h"
+#include "profiler/formats/record_notes.h"
 #include "store/trace_file.h"
 
 namespace hocket {
 namespace {
+
+constexpr std::size_t kTableNameLimitBytes = 80;
 
 /// Adds a file's traces with its notes.
 void add_file(const std::string& path, std::vector<RankTrace> traces, ImportNotes notes,
@@ -41,10 +50,66 @@ Result<void> read_own_database(const std::string& path, const std::string& datab
   return {};
 }
 
-/// Returns whether the file identifies its rank. Nsight's exports do not, and neither does a file
-/// that claims to be the only rank.
+ImportNotes notes_on(const NsightFindings& findings, const std::vector<RankTrace>& traces) {
+  ImportNotes notes;
+  const auto has_records = [](const RankTrace& trace) { return !trace.records.empty(); };
+  const auto some = std::ranges::find_if(traces, has_records);
+  if (some != traces.end() && std::ranges::none_of(traces, has_activity)) {
+    add_note_on_strangers("ranges and calls alone, with the names " + frequent_names(*some),
+                          "Record kernels as well: nsys profile --trace=cuda,nvtx", notes);
+  }
+  if (findings.graph_launches > 0) {
+    notes.add(std::to_string(findings.graph_launches) + " launches of CUDA graphs, " +
+              percent(findings.graph_share) +
+              " of the work's time, are recorded as a whole and count as computation: which of it "
+              "is communication is not known. Record their kernels with nsys profile "
+              "--cuda-graph-trace=node");
+  }
+  add_notes(findings.impossible, notes);
+  add_notes_on_steps(findings.incomplete_steps, notes);
+  if (!findings.unread_tables.empty()) {
+    std::string tables;
+    for (const std::string& table : findings.unread_tables)
+      tables += (tables.empty() ? "" : ", ") + printable(table, kTableNameLimitBytes);
+    notes.add("tables that are not read: " + tables, NoteWeight::informs);
+  }
+  return notes;
+}
+
+/// Returns whether the file identifies its rank. Nsight's exports and XLA's traces, which number
+/// the devices of one host, do not, and neither does a file that claims to be the only rank.
 bool says_whose_it_is(const ImportedTrace& each) {
-  return each.trace.source != "nsight" && (each.trace.rank != 0 || each.trace.ranks != 1);
+  return each.trace.source != "nsight" && each.trace.source != "xla" &&
+         (each.trace.rank != 0 || each.trace.ranks != 1);
+}
+
+/// Returns the begin of a file, in which an SQLite database has the names of its tables.
+std::string first_bytes(const std::string& path) {
+  constexpr std::size_t kBytes = 256 << 10;
+  std::string bytes(kBytes, '\0');
+  std::ifstream in(path, std::ios::binary);
+  in.read(bytes.data(), std::ssize(bytes));
+  bytes.resize(static_cast<std::size_t>(in.gcount()));
+  return bytes;
+}
+
+/// Gives files that do not say whose they are, beside others that do, the ranks in their names.
+void number_beside_others(ImportedTraces& imported) {
+  auto& traces = imported.traces;
+  const auto one = std::ranges::find_if(traces, says_whose_it_is);
+  if (one == traces.end()) return;
+  const std::int64_t ranks = one->trace.ranks;
+  for (FileNotes& file : imported.files) {
+    if (file.count != 1 || says_whose_it_is(traces[file.first])) continue;
+    const auto rank = rank_in_name(file.path);
+    if (!rank || *rank >= ranks) continue;
+    traces[file.first].trace.rank = *rank;
+    traces[file.first].trace.ranks = ranks;
+    file.notes.remove(kTakenForRank0);
+    imported.notes.push_back(file.path +
+                             ": the file does not say which rank it is of: it is rank " +
+                             std::to_string(*rank) + " by its name");
+  }
 }
 
 Result<void> check_ranks(const std::vector<ImportedTrace>& traces) {
@@ -104,27 +169,37 @@ Result<void> read_trace_database(const std::string& path, const std::string& dat
     return Error{error.code, path + error.message.substr(database.size())};
   };
   const auto kind = trace_file_kind(database);
-  if (!kind) return failure(named(kind.error()));
+  if (!kind) {
+    const auto foreign = foreign_database(first_bytes(database));
+    return foreign ? invalid(path + ": " + *foreign) : failure(named(kind.error()));
+  }
   if (*kind == TraceFileKind::hocket) {
     auto read = read_own_database(path, database, into);
     return read ? read : failure(named(read.error()));
   }
-  auto traces = read_nsight_export(database, options.step_range);
+  NsightFindings findings;
+  auto traces = read_nsight_export(database, options.step_range, &findings);
   if (!traces) return failure(named(traces.error()));
-  add_file(path, std::move(*traces), {}, into);
+  ImportNotes notes = notes_on(findings, *traces);
+  add_file(path, std::move(*traces), std::move(notes), into);
   return {};
 }
 
 Result<void> settle_ranks(ImportedTraces& imported) {
   auto& traces = imported.traces;
+  number_beside_others(imported);
   if (traces.size() > 1 && std::ranges::none_of(traces, says_whose_it_is)) {
+    std::vector<std::string> paths;
+    for (const ImportedTrace& each : traces) paths.push_back(each.path);
+    const NumberedPaths numbered = ranks_of_paths(paths);
     for (std::size_t i = 0; i < traces.size(); ++i) {
-      traces[i].trace.rank = static_cast<std::int64_t>(i);
-      traces[i].trace.ranks = std::ssize(traces);
+      traces[i].trace.rank = numbered.ranks[i];
+      traces[i].trace.ranks = *std::ranges::max_element(numbered.ranks) + 1;
     }
-    imported.notes.push_back("the files do not say whose they are: they are ranks 0 to " +
-                             std::to_string(traces.size() - 1) +
-                             " in the order in which they are given");
+    for (FileNotes& file : imported.files) file.notes.remove(kTakenForRank0);
+    imported.notes.push_back(
+        "the files do not say whose they are: they are " + ranks_text(numbered.ranks) +
+        (numbered.are_said ? ", by the numbers in their names" : " in the order of their names"));
   }
   HOCKET_TRY(check_ranks(traces));
   for (FileNotes& file : imported.files) {
@@ -133,6 +208,9 @@ Result<void> settle_ranks(ImportedTraces& imported) {
       file.ranks.push_back(traces[file.first + i].trace.rank);
   }
   std::ranges::sort(traces, {}, [](const ImportedTrace& each) { return each.trace.rank; });
+  std::vector<RankTrace*> of_job;
+  for (ImportedTrace& each : traces) of_job.push_back(&each.trace);
+  unify_group_names(of_job);
   return {};
 }
 

@@ -48,8 +48,9 @@ Result<void> read_trace_text(const std::string& path, std::istream& text,
 Result<void> read_trace_database(const std::string& path, const std::string& database,
                                  const TraceReadOptions& options, ImportedTraces& into);
 
-/// Numbers the files if none identifies its rank, checks that each rank occurs once and all agree
-/// on the number of ranks, and sorts the traces by rank.
+/// Numbers the files if none identifies its rank, by their names (trace_order.h), checks that each
+/// rank occurs once and all agree on the number of ranks, sorts the traces by rank, and names
+/// groups alike on all ranks.
 Result<void> settle_ranks(ImportedTraces& imported);
 
 /// Returns all notes, those that withhold figures first. One that several files share is one line

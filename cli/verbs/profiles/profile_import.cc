@@ -106,6 +106,11 @@ void add_profile_import(CLI::App& profiles, VerbAction& action) {
       ->excludes(report);
   verb->add_option("--step-range", options->request.step_range,
                    "the ranges that mark steps, but for a number at their end");
+  verb->add_option("--communication", options->request.communication,
+                   "kernels that communicate as well: a regular expression (RE2's syntax) for a "
+                   "part of their names; repeat it")
+      ->type_name("REGEX")
+      ->allow_extra_args(false);
   verb->add_option("--with", options->request.with,
                    "a profile to take along: the files are of its other ranks")
       ->excludes(report);

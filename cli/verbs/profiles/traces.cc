@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "archive/profiles/export_profile.h"
+#include "archive/profiles/import/communication_patterns.h"
 #include "archive/profiles/load_profile.h"
 #include "cli/inputs/access/profile_source.h"
 #include "cli/inputs/access/store_access.h"
@@ -24,7 +25,7 @@ constexpr int kColumns = 100;
 constexpr std::size_t kHostLimitBytes = 60;
 
 struct TracesOptions {
-  std::vector<std::string> profiles, titles;
+  std::vector<std::string> profiles, titles, communication;
   std::string store, output;
   std::optional<std::int64_t> iteration, rank;
   std::optional<int> width;
@@ -87,8 +88,11 @@ Result<DrawnIteration> load_iteration(const TracesOptions& options, Store& store
   HOCKET_TRY(row);
   const auto step = iteration_of(options, store, *row);
   HOCKET_TRY(step);
+  const auto patterns = CommunicationPatterns::compile(options.communication);
+  HOCKET_TRY(patterns);
   auto profile = load_profile(*row, {.rank = rank, .step = *step});
   HOCKET_TRY(profile);
+  for (RankTrace& trace : profile->traces) patterns->mark(trace);
   return DrawnIteration{*step, std::move(*profile)};
 }
 
@@ -188,6 +192,11 @@ void add_traces(CLI::App& program, VerbAction& action) {
       ->required();
   verb->add_option("--iteration", options->iteration, "which step (default: a typical one)");
   verb->add_option("--rank", options->rank, "this rank alone");
+  verb->add_option("--communication", options->communication,
+                   "draw kernels as communication: a regular expression (RE2's syntax) for a part "
+                   "of their names; repeat it")
+      ->type_name("REGEX")
+      ->allow_extra_args(false);
   auto* width =
       verb->add_option("--width", options->width, "columns of a line (default: the terminal's)");
   auto* calls =

@@ -60,6 +60,63 @@ TEST(CollectiveName, KnowsTheKernelsOfOtherLibrariesAndFrameworks) {
   }
 }
 
+TEST(CollectiveName, KnowsExpertParallelismBesideNccl) {
+  const std::vector<std::pair<std::string, std::optional<Kind>>> kernels = {
+      {"void deep_ep::internode::dispatch<false, 2, false, 16>(int4*, float*, long*)",
+       Kind::all_to_all},
+      {"void deep_ep::internode::combine<false, 2, __nv_bfloat16, 6>(int4*, float*)",
+       Kind::all_to_all},
+      {"void deep_ep::intranode::dispatch<8, 768, 8192>(int4*)", Kind::all_to_all},
+      {"void deep_ep::internode_ll::combine<true, 7168, 9>(void*)", Kind::all_to_all},
+      {"_ZN7deep_ep9intranode7combineI13__nv_bfloat16Li8ELi768ELi4096EEEvPT_", Kind::all_to_all},
+      {"void deep_ep::internode::notify_dispatch<false, 2>(int const*)", std::nullopt},
+      {"void deep_ep::intranode::cached_notify_combine<8>(void**, int*)", std::nullopt},
+      {"deep_ep::internode::cached_notify<false>(int)", std::nullopt},
+      {"void hybrid_ep::dispatch_kernel<float>(int)", Kind::all_to_all},
+      {"mori::moe::EpCombineIntraNodeKernel<float>", Kind::all_to_all},
+      {"void tensorrt_llm::kernels::moe_comm::moeA2ADispatchKernel<4>(P)", Kind::all_to_all},
+  };
+  for (const auto& [name, kind] : kernels) {
+    const auto found = communication_name(name);
+    ASSERT_TRUE(found) << name;
+    EXPECT_EQ(*found, (CommunicationName{Source::kernel, kind})) << name;
+  }
+  for (const char* name :
+       {"triton_fused_dispatch_mask_kernel", "void deep_ep::layout::get_dispatch_layout<256>(long)",
+        "moe_dispatch_kernel", "combine", "void my::deep_ep::internode::dispatch<1>()"}) {
+    EXPECT_FALSE(communication_name(name)) << name;
+  }
+}
+
+TEST(CollectiveName, KnowsKernelsOverTheMemoryOfOtherDevices) {
+  const std::vector<std::pair<std::string, std::optional<Kind>>> kernels = {
+      {"void nvshmemi_alltoall_on_stream_kernel<long>(int)", Kind::all_to_all},
+      {"nvshmemi_barrier_all_on_stream_kernel(int)", std::nullopt},
+      {"void c10d::nvshmem_extension::(anonymous namespace)::allToAllV<true>(void*)",
+       Kind::all_to_all},
+      {"void c10d::symmetric_memory::(anonymous namespace)::barrier_kernel<2>(unsigned int**)",
+       std::nullopt},
+      {"_ZN4c10d16symmetric_memory53_GLOBAL__N__2b8a5d0a_22_CUDASymmetricMemory_cu_0123456"
+       "26multimem_all_gather_kernelILi16EEEvPc",
+       Kind::all_gather},
+      {"multimem_all_reduce_", Kind::all_reduce},
+      {"multimem_reduce_scatter", Kind::reduce_scatter},
+      {"void multimem_one_shot_reduce_kernel<float>(float*)", std::nullopt},
+      {"void mscclpp::executionKernel<__half>(int)", std::nullopt},
+      {"void mscclpp::collective::allreducePacket<float>(float*)", Kind::all_reduce},
+      {"void oneapi::ccl::v1::allgather_kernel(int)", Kind::all_gather},
+      {"hcom_allReduce__503_96_1", Kind::all_reduce},
+      {"hcom_reduceScatter__503_96_1", Kind::reduce_scatter},
+      {"HcclAlltoAllv", Kind::all_to_all},
+      {"userbuffers_pushsend", std::nullopt},
+  };
+  for (const auto& [name, kind] : kernels) {
+    const auto found = communication_name(name);
+    ASSERT_TRUE(found) << name;
+    EXPECT_EQ(*found, (CommunicationName{Source::kernel, kind})) << name;
+  }
+}
+
 TEST(CollectiveName, KnowsTheOperationsOfC10dAndOfItsBackends) {
   const std::vector<std::pair<std::string, CommunicationName>> operations = {
       {"gloo:all_reduce", {Source::backend, Kind::all_reduce}},

@@ -80,6 +80,85 @@ TEST(Repetition, TakesAMillionItems) {
   EXPECT_EQ(period_starts(sequence.items).size(), (sequence.items.size() + 100) / 101);
 }
 
+/// Adds an iteration of inference: equal layers, between an embedding and a head.
+void add_inference(Sequence& sequence, std::uint32_t layers, std::int64_t pause_ns,
+                   std::int64_t layer_gap_ns) {
+  sequence.add(1, pause_ns);
+  for (std::uint32_t layer = 0; layer < layers; ++layer)
+    for (std::uint32_t name = 10; name < 13; ++name)
+      sequence.add(name, name == 10 ? layer_gap_ns : 0);
+  sequence.add(2, 0);
+}
+
+TEST(Repetition, LayersAreNoIterations) {
+  for (const std::uint32_t layers : {6U, 12U, 80U}) {
+    for (const std::int64_t pause_ns : {0, 500, 5000}) {
+      for (const std::int64_t layer_gap_ns : {0, 30}) {
+        for (const std::size_t iterations : {3U, 4U, 40U}) {
+          SCOPED_TRACE(testing::Message() << layers << " layers, " << pause_ns << ", "
+                                          << layer_gap_ns << ", " << iterations);
+          Sequence sequence;
+          for (std::size_t i = 0; i < iterations; ++i)
+            add_inference(sequence, layers, pause_ns, layer_gap_ns);
+          const auto starts = period_starts(sequence.items);
+          ASSERT_GE(starts.size(), iterations - 1);
+          ASSERT_LE(starts.size(), iterations);
+          for (std::size_t i = 1; i < starts.size(); ++i)
+            EXPECT_EQ(starts[i] - starts[i - 1], 3 * layers + 2);
+        }
+      }
+    }
+  }
+}
+
+TEST(Repetition, WorkOfTwoKindsOfLayersIsInOneIteration) {
+  Sequence sequence;
+  for (int step = 0; step < 5; ++step) {
+    for (int layer = 0; layer < 10; ++layer)
+      for (std::uint32_t name = 10; name < 14; ++name) sequence.add(name, 0);
+    for (int layer = 0; layer < 4; ++layer)
+      for (std::uint32_t name = 20; name < 22; ++name) sequence.add(name, 0);
+  }
+  const auto starts = period_starts(sequence.items);
+  for (std::size_t i = 1; i < starts.size(); ++i) EXPECT_EQ(starts[i] - starts[i - 1], 48U);
+}
+
+TEST(Repetition, LeftoversThatDoNotComeBackOftenEnoughLeaveNoPeriod) {
+  Sequence sequence;
+  for (int i = 0; i < 2; ++i) {
+    add_inference(sequence, 12, 500, 0);
+    for (std::uint32_t name = 50; name < 55; ++name) sequence.add(name, 0);
+  }
+  EXPECT_TRUE(period_starts(sequence.items).empty());
+}
+
+TEST(Repetition, APauseIsATimeInWhichNoStreamWorks) {
+  // Layers wait for their collectives on another stream; iterations follow a true pause.
+  std::vector<TraceRecord> records;
+  std::int64_t at_ns = 0;
+  const auto add = [&](std::uint32_t name, std::int64_t time_ns, TraceKind kind) {
+    TraceRecord record;
+    record.kind = kind;
+    record.name = name;
+    record.begin_ns = at_ns;
+    record.end_ns = at_ns += time_ns;
+    records.push_back(record);
+  };
+  for (int step = 0; step < 4; ++step) {
+    add(1, 1000, TraceKind::compute);
+    for (int layer = 0; layer < 12; ++layer) {
+      add(10, 500, TraceKind::compute);
+      add(11, 300, TraceKind::compute);
+      add(20, 150'000, TraceKind::communication);
+    }
+    add(2, 1400, TraceKind::compute);
+    at_ns += 3000;
+  }
+  const auto steps = repeated_work(records);
+  ASSERT_GE(steps.size(), 3U);
+  EXPECT_EQ(steps[1].begin_ns - steps[0].begin_ns, at_ns / 4);
+}
+
 TEST(Repetition, LooksAtTheStreamThatComputesLongest) {
   std::vector<TraceRecord> records;
   for (std::int64_t step = 0; step < 6; ++step) {

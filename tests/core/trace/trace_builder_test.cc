@@ -20,6 +20,17 @@ TraceRecord range(TraceBuilder& builder, const std::string& name, std::int64_t b
   return record;
 }
 
+/// Adds work every 100 ns in [from_ns, to_ns).
+void add_work(TraceBuilder& builder, std::int64_t from_ns, std::int64_t to_ns) {
+  TraceRecord record;
+  record.name = builder.names().number("work");
+  for (; from_ns < to_ns; from_ns += 100) {
+    record.begin_ns = from_ns;
+    record.end_ns = from_ns + 50;
+    builder.add(record);
+  }
+}
+
 TraceRecord all_reduce(std::int64_t begin_ns, std::int64_t end_ns) {
   TraceRecord record;
   record.kind = TraceKind::communication;
@@ -104,6 +115,7 @@ TEST(TraceBuilder, FindsTheRangesThatRepeatMostEvenly) {
                         at + 100 * layer + 100));
     }
   }
+  add_work(builder, 1, 5000);
   const auto steps = repeated_steps(builder.records(), builder.names());
   ASSERT_EQ(steps.size(), 5U);
   EXPECT_EQ(steps.front(), (StepRange{40, 0, 996}));
@@ -115,6 +127,7 @@ TEST(TraceBuilder, LeavesTheEndOpenWhereEvenRangesDoNotFillTheSteps) {
   for (std::int64_t step = 0; step < 4; ++step) {
     builder.add(range(builder, "forward", 1000 * step, 1000 * step + 400));
   }
+  add_work(builder, 1, 4000);
   const auto steps = repeated_steps(builder.records(), builder.names());
   RankTrace trace;
   builder.finish(trace, steps);
@@ -128,6 +141,73 @@ TEST(TraceBuilder, FindsNoStepsWhereNothingRepeats) {
   for (int i = 0; i < 5; ++i) builder.add(range(builder, "b", 5 * i, 5 * i + 20));
   for (int i = 0; i < 5; ++i) builder.add(range(builder, "c", 7, 7));
   EXPECT_TRUE(repeated_steps(builder.records(), builder.names()).empty());
+}
+
+TEST(TraceBuilder, RangesWithoutWorkAreNoSteps) {
+  TraceBuilder builder;
+  for (std::int64_t i = 0; i < 20; ++i) {
+    // A thread that reads data beats evenly, and long before the work begins.
+    builder.add(range(builder, "batch " + std::to_string(i), 100 * i, 100 * i + 100));
+    builder.add(range(builder, "train " + std::to_string(i), 50'000 + 70 * i + i % 3,
+                      50'000 + 70 * i + 60));
+  }
+  EXPECT_TRUE(repeated_steps(builder.records(), builder.names()).empty());
+  add_work(builder, 50'000, 51'400);
+  const auto steps = repeated_steps(builder.records(), builder.names());
+  ASSERT_EQ(steps.size(), 20U);
+  EXPECT_EQ(steps[3].begin_ns, 50'210);
+}
+
+TEST(TraceBuilder, NumberedStepsHaveAWordForAStepAndRisingNumbers) {
+  TraceBuilder builder;
+  for (std::int64_t i = 0; i < 4; ++i) {
+    const std::int64_t at = 1000 * i;
+    builder.add(range(builder, "train_step_" + std::to_string(i + 5), at, at + 900));
+    builder.add(range(builder, "layer " + std::to_string(i), at, at + 1000));
+    builder.add(range(builder, "iteration 1", at, at + 1000));
+  }
+  EXPECT_TRUE(numbered_steps(builder.records(), builder.names()).empty()) << "there is no work";
+  add_work(builder, 10, 4000);
+  const auto steps = numbered_steps(builder.records(), builder.names());
+  ASSERT_EQ(steps.size(), 4U);
+  EXPECT_EQ(steps[0].step, 5);
+  EXPECT_EQ(steps[3].end_ns, steps[3].begin_ns) << "they do not fill the time";
+}
+
+TEST(TraceBuilder, ThreadsThatMarkOneStepMarkItOnce) {
+  TraceBuilder builder;
+  for (std::int64_t i = 0; i < 3; ++i) {
+    builder.add(range(builder, "step " + std::to_string(i), 100 * i, 100 * i + 80));
+    builder.add(range(builder, "step " + std::to_string(i), 100 * i + 10, 100 * i + 95));
+  }
+  EXPECT_EQ(named_steps(builder.records(), builder.names(), "step"),
+            (std::vector<StepRange>{{0, 0, 95}, {1, 100, 195}, {2, 200, 295}}));
+}
+
+TEST(TraceBuilder, StepsThatMissWorkOfTheDeviceHaveNoWindow) {
+  TraceBuilder builder;
+  TraceRecord record;
+  record.name = builder.names().number("kernel");
+  std::vector<StepRange> steps;
+  constexpr std::int64_t kStep = 10'000'000;
+  for (std::int64_t step = 1; step <= 6; ++step) {
+    steps.push_back({step, step * kStep, (step + 1) * kStep});
+    for (std::int64_t i = 0; i < 4; ++i) {
+      record.submitted_ns = step * kStep + i * 1'000'000;
+      record.begin_ns = step < 5 ? record.submitted_ns + 500 : 0;
+      record.end_ns = step < 5 ? record.begin_ns + 900'000 : 0;
+      builder.add_device_work(record, 7);
+    }
+  }
+  builder.add_lost(2 * kStep + 5);
+  EXPECT_EQ(builder.correct().without_times, 8);
+  RankTrace trace;
+  EXPECT_EQ(builder.finish(trace, steps), 4);
+  EXPECT_EQ(trace.quarantined, 8);
+  EXPECT_EQ(trace.step_starts,
+            (std::vector<StepStart>{
+                {1, kStep}, {2, 2 * kStep}, {4, 4 * kStep}, {5, 5 * kStep}, {7, 7 * kStep}}));
+  EXPECT_EQ(doubtful_share(trace), 8.0 / 24);
 }
 
 TEST(TraceBuilder, GivesRecordsTheStepInWhichTheyWereSubmitted) {

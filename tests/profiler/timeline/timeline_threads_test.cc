@@ -20,7 +20,7 @@ TEST(TimelineThreads, MayReadOneTimelineAtOnce) {
     const auto found = timeline.find({"ward"});
     if (found) words.push_back(static_cast<std::uint32_t>(found->matches));
     const auto figures = timeline.range(0, timeline.end_ns());
-    if (figures) words.push_back(static_cast<std::uint32_t>(figures->ranks[0].idle_ns));
+    if (figures) words.push_back(static_cast<std::uint32_t>(figures->ranks[0].idle_ns.value_or(0)));
     return words;
   };
   const auto expected = read();

@@ -147,7 +147,7 @@ TEST_F(ImportProfile, FilesThatDoNotSayWhoseTheyAreAreNumbered) {
   ASSERT_EQ(row.ranks.size(), 3U);
   EXPECT_EQ(row.ranks[2].rank, 2);
   EXPECT_EQ(must(load_profile(row)).traces[0].ranks, 3);
-  EXPECT_THAT(notes_of(row), Contains(HasSubstr("ranks 0 to 2 in the order")));
+  EXPECT_THAT(notes_of(row), Contains(HasSubstr("ranks 0 to 2, by the numbers in")));
 }
 
 TEST_F(ImportProfile, ExportsOfNsightHaveARankAProcess) {

@@ -12,6 +12,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
@@ -103,7 +104,9 @@ TEST(TraceReport, ATraceWithoutStepsIsReportedAsAWhole) {
   EXPECT_THAT(report.notes, Contains(HasSubstr("no iteration is whole")));
   EXPECT_THAT(report.advice, Contains(HasSubstr("--step-range")));
   trace.records.clear();
-  EXPECT_THAT(report_traces({trace}, {}).advice, ElementsAre(HasSubstr("nothing can be said")));
+  const auto nothing = report_traces({trace}, {});
+  EXPECT_THAT(nothing.advice, IsEmpty());
+  EXPECT_THAT(nothing.notes, ElementsAre(HasSubstr("nothing in it is known")));
 }
 
 TEST(TraceReport, RanksAreCompared) {
@@ -114,6 +117,42 @@ TEST(TraceReport, RanksAreCompared) {
   EXPECT_EQ(report.ranks[1].compute_ns, 70 * kMs);
   EXPECT_EQ(report.job_ranks, 2);
   EXPECT_TRUE(report.stragglers.has_value());
+}
+
+TEST(TraceReport, WithoutWorkThereAreNoFigures) {
+  RankTrace trace = trace_of(0, 1, {});
+  for (TraceRecord& record : trace.records) record.kind = TraceKind::range;
+  const auto report = report_traces({trace}, {"it has events of other categories"});
+  EXPECT_THAT(report.advice, IsEmpty());
+  EXPECT_THAT(report.notes, ElementsAre("it has events of other categories"));
+  EXPECT_EQ(report.ranks[0].iterations, 0);
+  EXPECT_TRUE(to_json(report)["ranks"][0]["idle_ns"].is_null());
+  EXPECT_THAT(report.collectives, IsEmpty());
+}
+
+TEST(TraceReport, ARankWithoutWorkIsNotIdleBesideOthers) {
+  RankTrace without = trace_of(1, 2, {});
+  for (TraceRecord& record : without.records) record.kind = TraceKind::call;
+  const auto report = report_traces({trace_of(0, 2, {}), without}, {});
+  EXPECT_EQ(report.ranks[0].idle_ns, 25 * kMs);
+  EXPECT_EQ(report.ranks[1].iterations, 0);
+  EXPECT_FALSE(report.stragglers);
+}
+
+TEST(TraceReport, AdviceIsWithheldWhereMuchOfTheWorkIsInDoubt) {
+  RankTrace trace = trace_of(0, 1, {});
+  trace.quarantined = 1;
+  EXPECT_THAT(report_traces({trace}, {}).advice, Not(IsEmpty()));
+  trace.shortened = 1;
+  const auto doubtful = report_traces({trace}, {"a note"});
+  EXPECT_THAT(doubtful.advice, IsEmpty());
+  EXPECT_EQ(doubtful.ranks[0].iterations, 6) << "the whole iterations are known";
+  EXPECT_THAT(doubtful.notes, ElementsAre(HasSubstr("15.4 % of the work of rank 0"), "a note"));
+  trace.step_starts.clear();
+  const auto unknown = report_traces({trace}, {});
+  EXPECT_EQ(unknown.ranks[0].iterations, 0);
+  EXPECT_THAT(unknown.collectives, IsEmpty());
+  EXPECT_THAT(unknown.notes, Contains(HasSubstr("no figure and no advice")));
 }
 
 FileNotes file_notes(const std::string& path, std::int64_t rank, std::int64_t events) {

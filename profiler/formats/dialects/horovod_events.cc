@@ -1,0 +1,242 @@
+#include "profiler/formats/dialects/horovod_events.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <optional>
+#include <queue>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/base/statistics.h"
+#include "core/step/collective_kind.h"
+#include "core/trace/collective_name.h"
+#include "core/trace/repetition.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::string_view kNegotiate = "NEGOTIATE_";
+constexpr std::array<std::string_view, 8> kOperations{"ALLREDUCE", "ALLGATHER",     "BROADCAST",
+                                                      "ALLTOALL",  "REDUCESCATTER", "ADASUM",
+                                                      "BARRIER",   "JOIN"};
+
+bool is_operation(std::string_view name) {
+  return std::ranges::find(kOperations, name) != kOperations.end();
+}
+
+bool is_negotiation(std::string_view name) {
+  return name.starts_with(kNegotiate) && is_operation(name.substr(kNegotiate.size()));
+}
+
+/// Returns the rank that an event without length says is ready.
+std::optional<std::int64_t> ready_rank(const PlainEvent& event, std::string_view name) {
+  constexpr std::size_t kMostDigits = 7;
+  const bool is_number = !name.empty() && name.size() <= kMostDigits &&
+                         name.find_first_not_of("0123456789") == std::string_view::npos;
+  if (!is_number || !event.is_whole || event.begin_ns != event.end_ns) return std::nullopt;
+  std::int64_t rank = 0;
+  for (const char digit : name) rank = 10 * rank + (digit - '0');
+  return rank;
+}
+
+std::string milliseconds(double ns) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.4g ms", ns / 1e6);
+  return text;
+}
+
+/// Gives intervals that overlap different lanes. Intervals must come in the order of their begins.
+class Lanes {
+ public:
+  std::int32_t lane_for(std::int64_t begin_ns, std::int64_t end_ns) {
+    std::int32_t lane = static_cast<std::int32_t>(busy_.size());
+    if (!busy_.empty() && busy_.top().first <= begin_ns) {
+      lane = busy_.top().second;
+      busy_.pop();
+    }
+    busy_.push({end_ns, lane});
+    return lane;
+  }
+
+ private:
+  using Busy = std::pair<std::int64_t, std::int32_t>;  // until when, and the lane
+  std::priority_queue<Busy, std::vector<Busy>, std::greater<>> busy_;
+};
+
+/// One tensor's negotiations, and when ranks were ready.
+struct Negotiations {
+  struct Tick {
+    std::int64_t at_ns = 0, rank = 0;
+  };
+  std::vector<const PlainEvent*> spans;
+  std::vector<Tick> ticks;
+};
+
+/// Who was ready last in how many negotiations, and how long after the first.
+struct Arrivals {
+  std::int64_t negotiations = 0;  ///< in which at least two ranks said that they are ready
+  std::map<std::int64_t, std::int64_t> last;
+  std::vector<double> late_ns;
+};
+
+class HorovodReader {
+ public:
+  explicit HorovodReader(const PlainEvents& events) : events_(events) {}
+
+  RankTrace read(ImportNotes& notes) {
+    RankTrace trace;
+    trace.source = "horovod";
+    sort(trace, notes);
+    add_records();
+    const Arrivals arrivals = arrivals_of();
+    say(arrivals, notes);
+    trace.ranks = most_rank_ + 1;
+    builder_.finish(trace, steps(notes));
+    return trace;
+  }
+
+ private:
+  void sort(RankTrace& trace, ImportNotes& notes) {
+    for (const PlainEvent& event : events_.events()) {
+      const std::string& name = events_.name(event);
+      if (!event.is_whole) {
+        ++trace.quarantined;
+        notes.count("events without an end");
+      } else if (const auto rank = ready_rank(event, name)) {
+        negotiations_[event.place].ticks.push_back({event.begin_ns, *rank});
+        most_rank_ = std::max(most_rank_, *rank);
+      } else {
+        in_order_.push_back(&event);
+        if (is_negotiation(name)) negotiations_[event.place].spans.push_back(&event);
+      }
+    }
+    std::ranges::stable_sort(
+        in_order_, {}, [](const PlainEvent* e) { return std::pair(e->begin_ns, ~e->end_ns); });
+  }
+
+  void add_records() {
+    Lanes channels, ranges;
+    for (const PlainEvent* event : in_order_) {
+      const std::string& name = events_.name(*event);
+      const std::string& tensor = events_.place(*event).process_name;
+      TraceRecord record;
+      record.begin_ns = event->begin_ns;
+      record.end_ns = event->end_ns;
+      if (is_operation(name)) {
+        record.kind = TraceKind::communication;
+        record.collective =
+            name == "ADASUM" ? CollectiveKind::all_reduce : spelled_collective(name);
+        record.name = builder_.names().number(tensor.empty() ? name : tensor);
+        record.lane = channels.lane_for(record.begin_ns, record.end_ns);
+        collective_ns_.push_back(static_cast<double>(record.end_ns - record.begin_ns));
+        items_.push_back({record.name, record.begin_ns, record.end_ns});
+      } else {
+        record.kind = TraceKind::range;
+        record.name = builder_.names().number(name);
+        record.lane = ranges.lane_for(record.begin_ns, record.end_ns);
+      }
+      builder_.add(record);
+    }
+  }
+
+  Arrivals arrivals_of() {
+    Arrivals arrivals;
+    for (auto& [place, of_tensor] : negotiations_) {
+      auto& [spans, ticks] = of_tensor;
+      std::ranges::sort(spans, {}, [](const PlainEvent* e) { return e->begin_ns; });
+      std::ranges::sort(ticks, {}, [](const auto& t) { return std::pair(t.at_ns, t.rank); });
+      std::size_t next = 0;
+      for (const PlainEvent* span : spans) {
+        negotiation_ns_.push_back(static_cast<double>(span->end_ns - span->begin_ns));
+        while (next < ticks.size() && ticks[next].at_ns < span->begin_ns) ++next;
+        const std::size_t first = next;
+        while (next < ticks.size() && ticks[next].at_ns <= span->end_ns) ++next;
+        if (next - first < 2) continue;
+        ++arrivals.negotiations;
+        ++arrivals.last[ticks[next - 1].rank];
+        arrivals.late_ns.push_back(static_cast<double>(ticks[next - 1].at_ns - ticks[first].at_ns));
+      }
+    }
+    return arrivals;
+  }
+
+  static std::string sum_and_middle(const std::vector<double>& times_ns) {
+    double sum = 0;
+    for (const double ns : times_ns) sum += ns;
+    return milliseconds(sum) + " in all, " + milliseconds(median(times_ns)) + " in the middle";
+  }
+
+  void say(const Arrivals& arrivals, ImportNotes& notes) const {
+    if (!collective_ns_.empty()) {
+      notes.add(std::to_string(collective_ns_.size()) + " collectives took " +
+                    sum_and_middle(collective_ns_),
+                NoteWeight::informs);
+    }
+    if (!negotiation_ns_.empty()) {
+      notes.add(
+          "before them, " + std::to_string(negotiation_ns_.size()) +
+              " negotiations waited for all ranks to be ready: " + sum_and_middle(negotiation_ns_),
+          NoteWeight::informs);
+    }
+    if (arrivals.negotiations == 0) return;
+    std::vector<std::pair<std::int64_t, std::int64_t>> last;  // how often, and the rank
+    for (const auto& [rank, times] : arrivals.last) last.emplace_back(-times, rank);
+    std::ranges::sort(last);
+    std::string ranks;
+    constexpr std::size_t kMostRanks = 4;
+    for (std::size_t i = 0; i < std::min(kMostRanks, last.size()); ++i) {
+      ranks += (i == 0 ? "rank " : ", rank ") + std::to_string(last[i].second) + " in " +
+               std::to_string(-last[i].first);
+    }
+    if (last.size() > kMostRanks) ranks += ", …";
+    notes.add("ready last of " + std::to_string(arrivals.negotiations) + " negotiations: " + ranks +
+                  "; in the middle " + milliseconds(median(arrivals.late_ns)) +
+                  " after the first rank",
+              NoteWeight::informs);
+  }
+
+  std::vector<StepRange> steps(ImportNotes& notes) const {
+    std::vector<StepRange> steps;
+    for (const std::size_t start : period_starts(items_)) {
+      const std::int64_t begin_ns = items_[start].begin_ns;
+      steps.push_back({std::ssize(steps), begin_ns, begin_ns});
+    }
+    if (steps.empty()) {
+      notes.add("the tensors do not repeat, so there are no iterations");
+    } else {
+      notes.add("iterations are taken from the repetition of the tensors, " +
+                    std::to_string(steps.size() - 1) + " times",
+                NoteWeight::informs);
+    }
+    return steps;
+  }
+
+  const PlainEvents& events_;
+  TraceBuilder builder_;
+  std::vector<const PlainEvent*> in_order_;             ///< without ticks
+  std::map<std::uint32_t, Negotiations> negotiations_;  ///< by place
+  std::vector<RepeatedItem> items_;
+  std::vector<double> collective_ns_, negotiation_ns_;
+  std::int64_t most_rank_ = 0;
+};
+
+}  // namespace
+
+bool is_horovod(const PlainEvents& events) {
+  return std::ranges::any_of(events.events(), [&](const PlainEvent& event) {
+    const std::string& name = events.name(event);
+    const PlainPlace& place = events.place(event);
+    return is_negotiation(name) ||
+           (place.thread.empty() && !place.process_name.empty() && is_operation(name));
+  });
+}
+
+RankTrace horovod_trace(const PlainEvents& events, ImportNotes& notes) {
+  return HorovodReader(events).read(notes);
+}
+
+}  // namespace hocket

@@ -1,0 +1,147 @@
+#include "profiler/formats/json/repaired_text.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace hocket {
+namespace {
+
+constexpr std::size_t kBlockBytes = 1 << 16;
+
+/// Returns whether a word is how some program writes a number that is none.
+bool is_no_number(std::string_view word) {
+  if (word.starts_with('-') || word.starts_with('+')) word.remove_prefix(1);
+  std::string small;
+  for (const char c : word) small += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return small == "nan" || small == "inf" || small == "infinity";
+}
+
+bool is_of_word(char byte) {
+  return std::isalpha(static_cast<unsigned char>(byte)) || byte == '-' || byte == '+';
+}
+
+/// Returns how many bytes a UTF-8 sequence has that begins with `byte`; 0 if none does.
+std::size_t bytes_of_sequence(unsigned char byte) {
+  if (byte >= 0xc2 && byte <= 0xdf) return 2;
+  if (byte >= 0xe0 && byte <= 0xef) return 3;
+  if (byte >= 0xf0 && byte <= 0xf4) return 4;
+  return 0;
+}
+
+/// Returns whether `next` may follow a sequence's first byte: no overlong form, no surrogate.
+bool may_follow(unsigned char first, unsigned char next) {
+  if (first == 0xe0) return next >= 0xa0 && next <= 0xbf;
+  if (first == 0xed) return next >= 0x80 && next <= 0x9f;
+  if (first == 0xf0) return next >= 0x90 && next <= 0xbf;
+  if (first == 0xf4) return next >= 0x80 && next <= 0x8f;
+  return next >= 0x80 && next <= 0xbf;
+}
+
+}  // namespace
+
+std::int64_t RepairedText::line() const {
+  return 1 + lines_ + std::count(eback(), gptr(), '\n');
+}
+
+void RepairedText::unread(std::string_view text) {
+  lines_ += std::count(eback(), gptr(), '\n');
+  std::vector<char> left(text.begin(), text.end());
+  left.insert(left.end(), gptr(), egptr());
+  out_ = std::move(left);
+  setg(out_.data(), out_.data(), out_.data() + out_.size());
+}
+
+RepairedText::int_type RepairedText::underflow() {
+  if (gptr() < egptr()) return traits_type::to_int_type(*gptr());
+  lines_ += std::count(eback(), egptr(), '\n') + swallowed_;
+  swallowed_ = 0;
+  out_.clear();
+  std::vector<char> block(kBlockBytes);
+  while (out_.empty()) {
+    const std::streamsize read = in_.sgetn(block.data(), std::ssize(block));
+    for (std::streamsize i = 0; i < read; ++i) take(block[static_cast<std::size_t>(i)]);
+    if (read > 0) continue;
+    end_sequence(false);
+    end_word();
+    break;
+  }
+  setg(out_.data(), out_.data(), out_.data() + out_.size());
+  return out_.empty() ? traits_type::eof() : traits_type::to_int_type(*gptr());
+}
+
+void RepairedText::note(Kind kind) {
+  Repairs& repairs = repairs_[static_cast<std::size_t>(kind)];
+  if (repairs.count++ == 0) repairs.first_line = 1 + raw_lines_;
+}
+
+void RepairedText::take(char byte) {
+  if (in_text_) {
+    take_in_text(byte);
+  } else if (is_of_word(byte)) {
+    word_ += byte;
+    constexpr std::size_t kMostLetters = 16;
+    if (word_.size() > kMostLetters) end_word();
+  } else {
+    end_word();
+    in_text_ = byte == '"';
+    out_.push_back(byte);
+  }
+  if (byte == '\n') ++raw_lines_;
+}
+
+void RepairedText::end_word() {
+  if (word_.empty()) return;
+  if (is_no_number(word_)) {
+    note(Kind::not_a_number);
+    word_ = "null";
+  }
+  out_.insert(out_.end(), word_.begin(), word_.end());
+  word_.clear();
+}
+
+void RepairedText::end_sequence(bool is_whole) {
+  if (sequence_.empty()) return;
+  if (is_whole) {
+    out_.insert(out_.end(), sequence_.begin(), sequence_.end());
+  } else {
+    note(Kind::not_utf8);
+    out_.push_back('?');
+  }
+  sequence_.clear();
+}
+
+void RepairedText::take_in_text(char byte) {
+  const auto code = static_cast<unsigned char>(byte);
+  if (!sequence_.empty()) {
+    const auto first = static_cast<unsigned char>(sequence_.front());
+    const bool fits = sequence_.size() == 1 ? may_follow(first, code) : (code & 0xc0) == 0x80;
+    if (fits) {
+      sequence_ += byte;
+      if (sequence_.size() == sequence_bytes_) end_sequence(true);
+      return;
+    }
+    end_sequence(false);
+  }
+  if (code >= 0x80) {
+    is_escaped_ = false;
+    sequence_bytes_ = bytes_of_sequence(code);
+    sequence_ = byte;
+    if (sequence_bytes_ == 0) end_sequence(false);
+    return;
+  }
+  if (code < 0x20) {
+    note(Kind::control_character);
+    if (byte == '\n') ++swallowed_;
+    byte = ' ';
+  }
+  if (is_escaped_) {
+    is_escaped_ = false;
+  } else if (byte == '\\') {
+    is_escaped_ = true;
+  } else if (byte == '"') {
+    in_text_ = false;
+  }
+  out_.push_back(byte);
+}
+
+}  // namespace hocket
