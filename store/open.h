@@ -21,8 +21,12 @@ std::int64_t system_unix_ns();
 struct OpenOptions {
   /// For verbs that only read: needs no write permission and creates nothing.
   bool read_only = false;
-  /// Time that a call waits for another process that holds the store.
+  /// Time that a call waits for another process that holds the store. It also bounds how long a
+  /// server may take to accept a connection, rounded up to seconds, with 2 s at least.
   int busy_timeout_ms = 5000;
+  /// Time that a server may take for one statement. One that is silent for a sixth longer counts as
+  /// lost.
+  int answer_timeout_ms = 60'000;
   /// The store's clock. Empty: the server's of a store on a server, otherwise the system's.
   WallClock now_unix_ns = {};
 };

@@ -47,11 +47,25 @@ StudyRecord::StudyRecord(Store& store, StudyRow study, Topology topology, bool h
       has_report_(has_report),
       has_workers_(has_workers) {}
 
+template <class Call>
+auto StudyRecord::kept(const Call& call) -> decltype(call()) {
+  for (bool is_said = false;;) {
+    auto result = call();
+    if (result) return result;
+    const Error& error = result.error();
+    const bool is_locked = error.code == ErrorCode::timed_out;
+    if (!is_locked || !while_locked_.goes_on || !while_locked_.goes_on()) {
+      return failure(as_bad_input(error));
+    }
+    if (!std::exchange(is_said, true) && while_locked_.say) while_locked_.say(error.message);
+  }
+}
+
 Result<void> StudyRecord::trial_started(std::int64_t number, TrialPhase phase,
                                         const Params& params) {
   if (has_workers_) return {};
-  const auto row = store_.start_trial({study_.id, phase, to_json(params)});
-  if (!row) return failure(as_bad_input(row.error()));
+  const auto row = kept([&] { return store_.start_trial({study_.id, phase, to_json(params)}); });
+  HOCKET_TRY(row);
   if (row->number != number + 1) {
     return failure(ErrorCode::invalid_argument,
                    "another process adds trials to study " + study_.name +
@@ -68,12 +82,11 @@ Result<void> StudyRecord::trial_finished(const Trial& trial) {
   }
   HOCKET_CHECK(running_trial_, "a trial is started before it is finished");
   const auto& outcome = trial.outcome;
-  const auto kept = store_.finish_trial(*std::exchange(running_trial_, std::nullopt), outcome);
-  if (!kept) return failure(as_bad_input(kept.error()));
+  const std::int64_t id = *std::exchange(running_trial_, std::nullopt);
+  HOCKET_TRY(kept([&] { return store_.finish_trial(id, outcome); }));
   ++finished_trials_;
   if (outcome.report && !has_report_) {
-    const auto described = describe_study(store_, study_, *outcome.report);
-    if (!described) return failure(as_bad_input(described.error()));
+    HOCKET_TRY(kept([&] { return describe_study(store_, study_, *outcome.report); }));
     topology_ = outcome.report->topology;
     has_report_ = true;
   }
@@ -82,8 +95,8 @@ Result<void> StudyRecord::trial_finished(const Trial& trial) {
 
 Result<void> StudyRecord::search_stopped(const std::string& reason) {
   // Read again: a donor may have been added to it.
-  const auto study = store_.study(std::to_string(study_.id));
-  if (!study) return failure(as_bad_input(study.error()));
+  const auto study = kept([&] { return store_.study(std::to_string(study_.id)); });
+  HOCKET_TRY(study);
   auto definition = study->definition;
   definition["stopped"] = reason;
   return update({.definition = std::move(definition)});
@@ -91,12 +104,12 @@ Result<void> StudyRecord::search_stopped(const std::string& reason) {
 
 Result<void> StudyRecord::read_description() {
   if (has_report_) return {};
-  const auto study = store_.study(std::to_string(study_.id));
-  if (!study) return failure(as_bad_input(study.error()));
+  const auto study = kept([&] { return store_.study(std::to_string(study_.id)); });
+  HOCKET_TRY(study);
   if (study->topology_id == study_.topology_id && study->workload_id == study_.workload_id)
     return {};
-  auto topology = topology_of(store_, *study);
-  if (!topology) return failure(as_bad_input(topology.error()));
+  auto topology = kept([&] { return topology_of(store_, *study); });
+  HOCKET_TRY(topology);
   study_.topology_id = study->topology_id;
   study_.workload_id = study->workload_id;
   topology_ = std::move(*topology);
@@ -106,9 +119,7 @@ Result<void> StudyRecord::read_description() {
 
 Result<void> StudyRecord::update(StudyUpdate update) {
   update.expected_owner = study_.owner;
-  auto ok = store_.update_study(study_.id, update);
-  if (!ok) return failure(as_bad_input(ok.error()));
-  return ok;
+  return kept([&] { return store_.update_study(study_.id, update); });
 }
 
 Result<void> StudyRecord::finish(const StudyResult& result) {
@@ -119,22 +130,22 @@ Result<void> StudyRecord::finish(const StudyResult& result) {
     const double value = result.best.value.value_or(0);
     // A default that never completed has no value, and the gain is 0.
     const MeasuredGain measured{value, result.default_params.value.value_or(value), result.gain};
-    const auto row = store_.promote({.topology_id = study_.topology_id.value_or(0),
-                                     .workload_id = study_.workload_id.value_or(0),
-                                     .study_id = study_.id,
-                                     .config = *config,
-                                     .measured = measured,
-                                     .actor = actor_text(),
-                                     .note = result.reason});
-    if (!row) return failure(as_bad_input(row.error()));
+    HOCKET_TRY(kept([&] {
+      return store_.promote({.topology_id = study_.topology_id.value_or(0),
+                             .workload_id = study_.workload_id.value_or(0),
+                             .study_id = study_.id,
+                             .config = *config,
+                             .measured = measured,
+                             .actor = actor_text(),
+                             .note = result.reason});
+    }));
   }
   return update({.state = StudyState::finished, .result = to_json(result)});
 }
 
 Result<void> StudyRecord::stop(bool nothing_to_resume) {
   if (!has_workers_) {
-    const auto removed = store_.abandon_running_trials(study_.id);
-    if (!removed) return failure(as_bad_input(removed.error()));
+    HOCKET_TRY(kept([&] { return store_.abandon_running_trials(study_.id); }));
   }
   return update({.state = nothing_to_resume ? StudyState::finished : StudyState::interrupted});
 }

@@ -2,9 +2,11 @@
 
 // Keeps a running study in the store as it happens. One thread.
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "core/protocol/topology.h"
 #include "store/store.h"
@@ -20,6 +22,13 @@ Result<nlohmann::json> promoted_config(const Params& params);
 /// too. Errors are the store's: unavailable, too, if `study` has another owner by now.
 Result<void> describe_study(Store& store, StudyRow& study, const RunReport& report);
 
+/// Tells a record to wait while another process holds the store's lock. Each try waits for it as
+/// long as the store was opened to wait.
+struct WhileLocked {
+  std::function<void(const std::string& why)> say = {};  ///< called once for each wait
+  std::function<bool()> goes_on = {};  ///< asked before each further try; empty: there is none
+};
+
 class StudyRecord final : public StudyObserver {
  public:
   /// `store` must outlive this, and this process own `study`. `topology` is the study's;
@@ -27,6 +36,9 @@ class StudyRecord final : public StudyObserver {
   /// name what it is of.
   StudyRecord(Store& store, StudyRow study, Topology topology, bool has_report,
               bool has_workers = false);
+
+  /// Waits for the lock of the store from now on, so that no measured trial is lost to one.
+  void wait_for_lock(WhileLocked while_locked) { while_locked_ = std::move(while_locked); }
 
   Result<void> trial_started(std::int64_t number, TrialPhase phase, const Params& params) override;
   Result<void> trial_finished(const Trial& trial) override;
@@ -49,12 +61,16 @@ class StudyRecord final : public StudyObserver {
   /// Takes what a worker's report has named.
   Result<void> read_description();
   Result<void> update(StudyUpdate update);
+  /// Returns what `call` returns, as bad input, and calls it again while the store is locked.
+  template <class Call>
+  auto kept(const Call& call) -> decltype(call());
 
   Store& store_;
   StudyRow study_;
   Topology topology_;
   bool has_report_;  ///< a report named topology and workload
   const bool has_workers_;
+  WhileLocked while_locked_;
   std::optional<std::int64_t> running_trial_;
   std::int64_t finished_trials_ = 0;
 };

@@ -24,6 +24,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Opens a store to see whether it can be used, which does not take long where it can.
+Result<std::unique_ptr<Store>> open_to_look(const std::string& store) {
+  return open_store(store,
+                    {.read_only = true, .busy_timeout_ms = 2'000, .answer_timeout_ms = 2'000});
+}
+
 constexpr const char* kPruneAdvice = "hocket prune";
 
 enum class Symlinks { followed, kept };
@@ -117,7 +123,7 @@ class FileSearch {
   /// Says whether a store on a server can be opened; its size is the server's affair.
   void look_at_server() {
     OwnFile store{OwnKind::store, shown_store(places_.store)};
-    const auto opened = open_store(places_.store, {.read_only = true});
+    const auto opened = open_to_look(places_.store);
     if (!opened && opened.error().code == ErrorCode::not_found) {
       store.state = OwnState::missing;
       store.advice = "a database without the tables of a store; `hocket tune` makes them";
@@ -129,7 +135,7 @@ class FileSearch {
   }
 
   void read_profiles(OwnFile& store) {
-    const auto opened = open_store(places_.store, {.read_only = true});
+    const auto opened = open_to_look(places_.store);
     auto profiles = opened ? (*opened)->profiles() : failure(opened.error());
     if (profiles) {
       profiles_ = std::move(*profiles);
@@ -242,7 +248,7 @@ class FileSearch {
 
 /// Removes the traces of a profile that the store does not have.
 Result<bool> remove_traces(const OwnFile& file, const OwnPlaces& places) {
-  const auto store = open_store(places.store, {.read_only = true});
+  const auto store = open_to_look(places.store);
   HOCKET_TRY(store);
   const std::string name = file_name_of(file.path);
   // It may have been saved since.

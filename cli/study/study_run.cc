@@ -69,6 +69,13 @@ class WakingObserver final : public StudyObserver {
   LocalWorkers& workers_;
 };
 
+/// Waits for the store's lock as long as it takes, and after an interrupt for two more tries.
+WhileLocked patience_with_lock(StudyProgress& progress, const CancelToken& cancel) {
+  return {
+      .say = [&progress](const std::string& why) { progress.note("waits for the store: " + why); },
+      .goes_on = [&cancel, left = 2]() mutable { return !cancel.cancelled() || left-- > 0; }};
+}
+
 class StudyRun {
  public:
   StudyRun(Store& store, const OpenStudy& open, const StudyRunOptions& options, StudyRecord& record,
@@ -180,6 +187,7 @@ Result<StudyResult> run_open_study(Store& store, const OpenStudy& open,
   for (const auto& trial : open.history) progress.recall(trial);
   const bool has_workers = open.definition.workers.has_value();
   StudyRecord record(store, open.study, *topology, has_report(open.history), has_workers);
+  record.wait_for_lock(patience_with_lock(progress, cancel));
   StudyRun run(store, open, options, record, progress, cancel);
   const auto result = has_workers ? run.run_by_workers() : run.run_alone();
   if (result) {

@@ -59,7 +59,7 @@ class PostgresDatabase final : public sql::Database {
   }
 
   bool is_repeatable() const override {
-    if (is_committing_ || !session_) return false;
+    if (is_committing_ || !session_ || session_->is_silent()) return false;
     // A connection that is lost before the commit, a deadlock, statements that were prepared
     // before another process migrated the schema.
     const std::string& state = session_->error_state();
@@ -165,7 +165,7 @@ class PostgresDatabase final : public sql::Database {
   Result<PqResult> execute_first(const std::string& sql) {
     HOCKET_TRY(ensure_session());
     auto result = session_->execute(sql);
-    if (result || !session_->is_lost()) return result;
+    if (result || !session_->is_lost() || session_->is_silent()) return result;
     HOCKET_TRY(ensure_session());
     return session_->execute(sql);
   }
@@ -226,6 +226,7 @@ Result<std::unique_ptr<sql::Database>> open_database(const std::string& uri,
                         .uri = uri,
                         .shown = shown_store(uri),
                         .busy_timeout_ms = options.busy_timeout_ms,
+                        .answer_timeout_ms = options.answer_timeout_ms,
                         .read_only = options.read_only});
 }
 

@@ -18,8 +18,11 @@ using SteadyTime = std::chrono::steady_clock;
 
 // pg_type.oid of PostgreSQL's own types, which never change.
 constexpr Oid kInt8 = 20, kText = 25, kFloat8 = 701, kBytea = 17;
-/// Longest time for one statement, and how much later its silence counts as a lost connection.
-constexpr std::int64_t kStatementTimeoutMs = 60'000, kGraceMs = 10'000;
+/// The share of a statement's time limit by which a server may answer later before its silence
+/// counts as a lost connection.
+constexpr int kGraceShare = 6;
+/// Time beyond that for connecting in which the connection must be set up.
+constexpr std::chrono::seconds kSetUpTime{1};
 /// Statements that are sent before their results are read. Results are small; the kernel's buffers
 /// hold them.
 constexpr std::size_t kBatch = 256;
@@ -109,7 +112,9 @@ Session::~Session() {
 Result<std::unique_ptr<Session>> Session::connect(const Target& target) {
   const Libpq& libpq = target.libpq;
   HOCKET_TRY(check_uri(target));
-  const std::string seconds = std::to_string(std::max(2, (target.busy_timeout_ms + 999) / 1000));
+  const std::chrono::seconds limit(std::max(2, (target.busy_timeout_ms + 999) / 1000));
+  const std::string seconds = std::to_string(limit.count());
+  const auto ready_by = SteadyTime::now() + limit + kSetUpTime;
   // libpq takes the last value of a parameter: those before the URI are defaults, which the URI may
   // change, and those behind it are fixed. A host that is gone without a word is noticed after 11
   // s, before a server that has lost us gives our locks to another one (configure()).
@@ -130,7 +135,9 @@ Result<std::unique_ptr<Session>> Session::connect(const Target& target) {
                                                one_line(libpq.PQerrorMessage(connection)));
   }
   libpq.PQsetnonblocking(connection, 1);
+  session->ready_by_ = ready_by;
   HOCKET_TRY(session->configure());
+  session->ready_by_.reset();
   return session;
 }
 
@@ -140,7 +147,7 @@ Result<void> Session::configure() {
       "SELECT set_config('lock_timeout', '" + lock_ms +
       "', false), "
       "set_config('statement_timeout', '" +
-      std::to_string(kStatementTimeoutMs) +
+      std::to_string(target_.answer_timeout_ms) +
       "', false), "
       "set_config('idle_in_transaction_session_timeout', '60000', false), "
       "set_config('default_transaction_read_only', '" +
@@ -274,8 +281,10 @@ Result<PqResult> Session::next_streamed() {
 
 Result<PqResult> Session::await() {
   const Libpq& libpq = target_.libpq;
+  const std::int64_t patience_ms =
+      target_.answer_timeout_ms + target_.answer_timeout_ms / kGraceShare;
   const auto deadline =
-      SteadyTime::now() + std::chrono::milliseconds(kStatementTimeoutMs + kGraceMs);
+      ready_by_.value_or(SteadyTime::now() + std::chrono::milliseconds(patience_ms));
   for (;;) {
     const int unsent = libpq.PQflush(connection_);
     if (unsent < 0) return failure(error(nullptr));
@@ -284,7 +293,10 @@ Result<PqResult> Session::await() {
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - SteadyTime::now());
     pollfd ready{libpq.PQsocket(connection_),
                  static_cast<short>(POLLIN | (unsent > 0 ? POLLOUT : 0)), 0};
-    if (left.count() <= 0 || ready.fd < 0) return failure(lost("the server does not answer"));
+    if (left.count() <= 0 || ready.fd < 0) {
+      is_silent_ = left.count() <= 0;
+      return failure(lost("the server does not answer"));
+    }
     (void)::poll(&ready, 1, static_cast<int>(left.count()));
     if (ready.revents != 0 && libpq.PQconsumeInput(connection_) != 1) {
       return failure(error(nullptr));

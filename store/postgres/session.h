@@ -3,6 +3,7 @@
 // One connection to PostgreSQL. Every wait has an end: the server's limits on statements and locks,
 // the system's on a peer that is silent, and a deadline for everything else. Not thread-safe.
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,8 +24,9 @@ namespace hocket::postgres {
 struct Target {
   Libpq libpq;
   std::string uri;
-  std::string shown;        ///< the URI without a password
-  int busy_timeout_ms = 0;  ///< for locks, and rounded up to seconds for the connection
+  std::string shown;               ///< the URI without a password
+  int busy_timeout_ms = 0;         ///< for locks, and rounded up to seconds for the connection
+  int answer_timeout_ms = 60'000;  ///< for a statement
   bool read_only = false;
 };
 
@@ -36,8 +38,9 @@ using PqResult = std::unique_ptr<PGresult, ClearResult>;
 
 class Session {
  public:
-  /// Connects. Returns unavailable if the server refuses or cannot be reached, invalid_argument if
-  /// the URI or the database is not one that can be used.
+  /// Connects. Returns unavailable if the server refuses, cannot be reached, or is silent before
+  /// the connection is set up; invalid_argument if the URI or the database is not one that can be
+  /// used.
   static Result<std::unique_ptr<Session>> connect(const Target& target);
 
   Session(const Session&) = delete;
@@ -66,6 +69,9 @@ class Session {
   int socket() const;
 
   bool is_lost() const;
+  /// Returns whether this connection was given up because the server was silent for too long. To
+  /// connect again would only wait once more.
+  bool is_silent() const { return is_silent_; }
   /// Lets this connection count as lost.
   void give_up() { is_given_up_ = true; }
   bool is_in_transaction() const;
@@ -91,6 +97,9 @@ class Session {
   std::unordered_map<std::string, std::string> prepared_;  // names by statements
   std::string error_state_;
   bool is_given_up_ = false;  // after a deadline: the server may still answer
+  bool is_silent_ = false;
+  /// While the connection is set up: when it must be done.
+  std::optional<std::chrono::steady_clock::time_point> ready_by_;
 };
 
 /// Returns text on one line, without a line break at its end.

@@ -74,6 +74,10 @@ std::string Program::output() const {
   return read_file(out_path_).value_or("");
 }
 
+std::string Program::errors() const {
+  return read_file(err_path_).value_or("");
+}
+
 Ended Program::wait() {
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {

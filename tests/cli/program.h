@@ -43,6 +43,8 @@ class Program {
   void signal(int number) const;
   /// Returns what it has written to stdout so far.
   std::string output() const;
+  /// Returns what it has written to stderr so far.
+  std::string errors() const;
   Ended wait();
 
  private:

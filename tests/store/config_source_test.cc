@@ -9,6 +9,7 @@
 
 #include "store/open.h"
 #include "store/sqlite/connection.h"
+#include "tests/silent_server.h"
 #include "tests/store/fixtures.h"
 
 namespace hocket {
@@ -172,6 +173,28 @@ TEST_F(ConfigSourceTest, ALockedStoreIsGivenUpInTime) {
     }
   }
   EXPECT_TRUE(must(find()));
+}
+
+TEST_F(ConfigSourceTest, AServerThatIsSilentIsGivenUpInTime) {
+  for (const auto silence :
+       {SilentServer::Silence::from_the_start, SilentServer::Silence::once_ready}) {
+    const SilentServer server(silence);
+    const auto found =
+        open_config_source(server.store())->find(sample_topology(), sample_workload(), 20'000'000);
+    EXPECT_EQ(code_of(found), ErrorCode::timed_out);
+    EXPECT_THAT(message_of(found), HasSubstr("did not answer within 20 ms"));
+  }
+}
+
+TEST(SilentStore, IsNotOpenedAndSaysWhy) {
+  const SilentServer silent(SilentServer::Silence::from_the_start);
+  const auto unreached = open_store(silent.store(), {.busy_timeout_ms = 1});
+  EXPECT_EQ(code_of(unreached), ErrorCode::unavailable);
+  EXPECT_THAT(message_of(unreached), HasSubstr("cannot be reached"));
+  const SilentServer half(SilentServer::Silence::once_ready);
+  const auto lost = open_store(half.store(), {.busy_timeout_ms = 1});
+  EXPECT_EQ(code_of(lost), ErrorCode::unavailable);
+  EXPECT_THAT(message_of(lost), HasSubstr("the server does not answer"));
 }
 
 }  // namespace

@@ -8,6 +8,16 @@ namespace hocket {
 namespace {
 
 constexpr std::int64_t kTimeoutNs = 10'000'000'000;
+constexpr std::int64_t kHealthTimeoutNs = 2'000'000'000;
+
+Result<nlohmann::json> ask_until(HttpClient& client, const HttpRequest& request,
+                                 std::int64_t timeout_ns) {
+  const auto response = client.send(request, deadline_after_ns(timeout_ns));
+  HOCKET_TRY(response);
+  auto answer = read_answer(*response);
+  if (!answer) return failure(answer.error().in(client.name()));
+  return answer;
+}
 
 }  // namespace
 
@@ -47,13 +57,13 @@ Result<nlohmann::json> ask_daemon(HttpClient& client, const std::string& method,
 
 Result<nlohmann::json> ask_daemon(HttpClient& client, const std::string& method,
                                   const std::string& target, const nlohmann::json& body) {
-  const auto response =
-      client.send({.method = method, .target = target, .body = body.is_null() ? "" : body.dump()},
-                  deadline_after_ns(kTimeoutNs));
-  HOCKET_TRY(response);
-  auto answer = read_answer(*response);
-  if (!answer) return failure(answer.error().in(client.name()));
-  return answer;
+  return ask_until(client,
+                   {.method = method, .target = target, .body = body.is_null() ? "" : body.dump()},
+                   kTimeoutNs);
+}
+
+bool answers(HttpClient& client) {
+  return ask_until(client, {.method = "GET", .target = "/healthz"}, kHealthTimeoutNs).has_value();
 }
 
 std::string url_encoded(const std::string& text) {

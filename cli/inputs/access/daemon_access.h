@@ -37,6 +37,9 @@ Result<nlohmann::json> ask_daemon(HttpClient& client, const std::string& method,
 Result<nlohmann::json> ask_daemon(HttpClient& client, const std::string& method,
                                   const std::string& target, const nlohmann::json& body);
 
+/// Returns whether the daemon answers within two seconds.
+bool answers(HttpClient& client);
+
 /// Returns `text` with the characters escaped that a path or query must not contain.
 std::string url_encoded(const std::string& text);
 

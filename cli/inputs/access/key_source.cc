@@ -41,8 +41,7 @@ Result<KeySource> open_key_source(const KeySourceChoice& choice, bool for_writin
   auto access = daemon_access(choice.daemon);
   HOCKET_TRY(access);
   auto client = std::make_unique<HttpClient>(std::move(*access));
-  if (is_named || ask_daemon(*client, "GET", "/healthz"))
-    return KeySource{std::move(client), nullptr};
+  if (is_named || answers(*client)) return KeySource{std::move(client), nullptr};
   const auto path = store_path("");
   HOCKET_TRY(path);
   err << "no daemon at " << kDefaultDaemon << "; using the store " << shown_store(*path)

@@ -24,7 +24,7 @@ Result<std::unique_ptr<Store>> open_profiles(const std::string& store_option, bo
   const auto path = store_path(store_option);
   HOCKET_TRY(path);
   // Opened read-only first, because opening a missing store for changes would create it.
-  auto store = open_store(*path, {.read_only = true});
+  auto store = open_in_time(*path);
   if (!store && store.error().code == ErrorCode::not_found) {
     return failure(store.error().in("nothing is profiled yet"));
   }

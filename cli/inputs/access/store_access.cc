@@ -4,15 +4,27 @@
 #include <utility>
 
 #include "archive/studies/study_job.h"
+#include "core/base/bounded_call.h"
 #include "store/open.h"
+#include "store/store_uri.h"
 
 namespace hocket {
 namespace {
 
+bool is_away(const Result<std::unique_ptr<Store>>& store) {
+  return !store && (store.error().code == ErrorCode::timed_out ||
+                    store.error().code == ErrorCode::unavailable);
+}
+
+/// A verb reads what people look at, which no server takes longer for.
+constexpr int kAnswerTimeoutMs = 6'000;
+
 Result<std::unique_ptr<Store>> open(const std::string& option, bool read_only) {
   const auto path = store_path(option);
   HOCKET_TRY(path);
-  auto store = open_store(*path, {.read_only = read_only});
+  auto store = open_in_time(*path);
+  // A store that hangs is left alone. To open another one may take long: it is made, or migrated.
+  if (!read_only && !is_away(store)) store = open_store(*path);
   if (!store) return failure(as_bad_input(store.error()));
   return store;
 }
@@ -26,6 +38,12 @@ CLI::Option* add_store_option(CLI::App& verb, std::string& store) {
 Result<std::string> store_path(const std::string& option) {
   if (!option.empty()) return option;
   return default_store_path();
+}
+
+Result<std::unique_ptr<Store>> open_in_time(const std::string& path) {
+  return call_within(kOpeningLimitNs, "store " + shown_store(path), [path] {
+    return open_store(path, {.read_only = true, .answer_timeout_ms = kAnswerTimeoutMs});
+  });
 }
 
 Result<std::unique_ptr<Store>> open_for_reading(const std::string& option) {

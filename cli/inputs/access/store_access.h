@@ -1,7 +1,8 @@
 #pragma once
 
-// Access to the store for verbs. Thread-safe.
+// Access to the store for verbs. All ends within ten seconds where the store hangs. Thread-safe.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -20,6 +21,11 @@ CLI::Option* add_store_option(CLI::App& verb, std::string& store);
 
 /// Returns `option` (of --store), or the default path if it is empty.
 Result<std::string> store_path(const std::string& option);
+
+/// Opens a store to look at it. Errors are those of open_store(); timed_out after kOpeningLimitNs,
+/// also where the file system or the server hangs. After that a thread may still be reading.
+inline constexpr std::int64_t kOpeningLimitNs = 9'000'000'000;
+Result<std::unique_ptr<Store>> open_in_time(const std::string& path);
 
 /// Opens a store for verbs that only read. The error for a missing store says that nothing was
 /// tuned yet.

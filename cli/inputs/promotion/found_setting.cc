@@ -12,17 +12,25 @@
 #include "cli/inputs/promotion/daemon_promotion.h"
 #include "cli/output/value_text.h"
 #include "cli/views/version_view.h"
+#include "core/base/bounded_call.h"
 #include "core/base/json_members.h"
 #include "core/base/nearest_name.h"
 #include "core/base/text.h"
 #include "core/host/topology_probe.h"
+#include "store/open.h"
 #include "store/origin.h"
+#include "store/store_uri.h"
 #include "tuner/study/study_definition.h"
 
 namespace hocket {
 namespace {
 
 constexpr std::size_t kOriginLimitBytes = 400;
+
+/// A job waits at most three seconds for its setting, with the start of the program. A store that
+/// is locked has time to say so.
+constexpr std::int64_t kStartLimitNs = 2'500'000'000;
+constexpr int kStartBusyMs = 2'000;
 
 bool has_all(const PromotedVersions& promoted, const std::vector<std::string>& names) {
   return std::ranges::all_of(
@@ -79,6 +87,28 @@ Result<PromotedVersions> promotion_of_command(Store& store, const SettingSource&
     if (fit_of(candidate_of(each), place, *host) == PromotionFit::yes) return std::move(each);
   }
   return failure(nothing_for(store, program_of(command.words, command.folder)));
+}
+
+Result<FoundSetting> daemon_setting(const SettingSource& source, const StartedCommand& command) {
+  PromotionChoice choice = source.choice;
+  if (choice.workload.empty()) choice.workload = program_of(command.words, command.folder);
+  return found_setting(source.daemon, choice);
+}
+
+/// The setting that `study` promoted, or that of `command`, from the store at `path`.
+Result<FoundSetting> stored_setting(const std::string& path, const SettingSource& source,
+                                    const std::string& study, const StartedCommand& command) {
+  const auto store = open_store(
+      path,
+      {.read_only = true, .busy_timeout_ms = kStartBusyMs, .answer_timeout_ms = kStartBusyMs});
+  if (!store && store.error().code == ErrorCode::not_found) {
+    return failure(store.error().in("nothing is tuned yet"));
+  }
+  HOCKET_TRY(store);
+  const auto promoted = study.empty() ? promotion_of_command(**store, source, command)
+                                      : promotion_of_study(**store, study);
+  HOCKET_TRY(promoted);
+  return found_setting(**store, *promoted);
 }
 
 }  // namespace
@@ -157,16 +187,26 @@ Result<StartedCommand> started_here(std::vector<std::string> words) {
 
 Result<FoundSetting> setting_of_command(const SettingSource& source,
                                         const StartedCommand& command) {
-  if (asks_daemon(source.daemon, source.store)) {
-    PromotionChoice choice = source.choice;
-    if (choice.workload.empty()) choice.workload = program_of(command.words, command.folder);
-    return found_setting(source.daemon, choice);
-  }
+  if (asks_daemon(source.daemon, source.store)) return daemon_setting(source, command);
   const auto store = open_for_reading(source.store);
   HOCKET_TRY(store);
   const auto promoted = promotion_of_command(**store, source, command);
   HOCKET_TRY(promoted);
   return found_setting(**store, *promoted);
+}
+
+Result<FoundSetting> setting_to_start(const SettingSource& source, const std::string& study,
+                                      const StartedCommand& command) {
+  if (study.empty() && asks_daemon(source.daemon, source.store)) {
+    return call_within(kStartLimitNs, "the daemon",
+                       [source, command] { return daemon_setting(source, command); });
+  }
+  const auto path = store_path(source.store);
+  HOCKET_TRY(path);
+  return call_within(kStartLimitNs, "store " + shown_store(*path),
+                     [path = *path, source, study, command] {
+                       return stored_setting(path, source, study, command);
+                     });
 }
 
 Result<FilledCommand> filled_command(const std::vector<std::string>& words,

@@ -52,6 +52,12 @@ Result<StartedCommand> started_here(std::vector<std::string> words);
 /// `command` starts, the one with the command's placeholders if there are several.
 Result<FoundSetting> setting_of_command(const SettingSource& source, const StartedCommand& command);
 
+/// Returns the setting of `command`, or of `study` unless that is empty, for a start that waits for
+/// nothing: the call ends within three seconds whatever the store or the daemon does. After
+/// timed_out a thread may still be reading.
+Result<FoundSetting> setting_to_start(const SettingSource& source, const std::string& study,
+                                      const StartedCommand& command);
+
 /// A command with its setting, and what a user should know of it.
 struct FilledCommand {
   CommandCall call;

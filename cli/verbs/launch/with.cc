@@ -6,10 +6,8 @@
 #include <ostream>
 #include <utility>
 
-#include "archive/promotions/program_promotion.h"
 #include "cli/base/command_line.h"
 #include "cli/inputs/access/key_source.h"
-#include "cli/inputs/access/store_access.h"
 #include "cli/inputs/promotion/found_setting.h"
 #include "cli/process/exec_command.h"
 #include "cli/verbs/verb.h"
@@ -23,21 +21,6 @@ struct WithOptions {
   SettingSource source;
   std::string study;
 };
-
-Result<FoundSetting> find_setting(const WithOptions& options, const StartedCommand& command) {
-  if (options.study.empty()) return setting_of_command(options.source, command);
-  const auto store = open_for_reading(options.source.store);
-  HOCKET_TRY(store);
-  const auto promoted = promotion_of_study(**store, options.study);
-  HOCKET_TRY(promoted);
-  return found_setting(**store, *promoted);
-}
-
-/// Returns whether a command may run without a setting for this reason.
-bool is_absence(const Error& error) {
-  return error.code == ErrorCode::not_found || error.code == ErrorCode::unavailable ||
-         error.code == ErrorCode::timed_out;
-}
 
 /// Returns the call without a setting, or an error if the command needs one.
 Result<CommandCall> default_call(const StartedCommand& command, const Error& why,
@@ -69,8 +52,10 @@ Result<int> run_with(const WithOptions& options, VerbContext& context) {
   HOCKET_TRY(words);
   const auto command = started_here(std::move(*words));
   HOCKET_TRY(command);
-  const auto found = find_setting(options, *command);
-  if (!found && !is_absence(found.error())) return failure(found.error());
+  const std::string& daemon = options.source.daemon.address;
+  if (!daemon.empty()) HOCKET_TRY(parse_daemon_address(daemon));
+  // Whatever the reason for which there is no setting, it does not keep a job from starting.
+  const auto found = setting_to_start(options.source, options.study, *command);
   const auto call = found ? tuned_call(*command, *found, context)
                           : default_call(*command, found.error(), context);
   HOCKET_TRY(call);
@@ -93,7 +78,8 @@ void add_with(CLI::App& program, VerbAction& action) {
       "hocket with [options] -- COMMAND…\n"
       "The setting reaches COMMAND as in a trial of hocket tune: as environment variables and as\n"
       "{NAME} in its arguments. COMMAND takes the place of this program, so signals and the exit\n"
-      "status are its own. Where nothing is promoted it runs as it is.\n"
+      "status are its own. Where nothing is promoted, or the store or the daemon does not say so\n"
+      "within three seconds, it runs as it is.\n"
       "Example:\n  hocket with -- torchrun --nproc-per-node 2 train.py --bucket-mb {BUCKET}\n");
   verb->callback([options, &action] {
     auto& choice = options->source.choice;

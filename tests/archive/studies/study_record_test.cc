@@ -215,6 +215,45 @@ TEST_F(StudyRecordTest, AStoreThatFailsIsBadInput) {
   EXPECT_EQ(record.finished_trials(), 0);
 }
 
+TEST_F(StudyRecordTest, ALockOfTheStoreLosesNoTrialAndNoPromotion) {
+  FaultyStore locked(*store_, 1'000);
+  auto record = this->record(locked);
+  std::vector<std::string> said;
+  int tries = 0;
+  record.wait_for_lock({.say = [&](const std::string& why) { said.push_back(why); },
+                        .goes_on =
+                            [&] {
+                              locked.set_locked(++tries % 3 != 0);
+                              return true;
+                            }});
+  auto trial = finished(0, 7);
+  trial.outcome.report = report();
+  locked.set_locked(true);
+  ASSERT_TRUE(record.trial_started(0, trial.phase, trial.params));
+  locked.set_locked(true);
+  ASSERT_TRUE(record.trial_finished(trial));
+  locked.set_locked(true);
+  ASSERT_TRUE(record.finish(result(true)));
+  EXPECT_EQ(tries, 9);
+  EXPECT_EQ(said.size(), 3U) << "one line for each wait";
+  EXPECT_THAT(said.front(), HasSubstr("the store is locked"));
+  const auto rows = *store_->trials(study_.id, TrialDetail::with_measurements);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows.front().value, 7);
+  EXPECT_EQ(store_->promotions({})->size(), 1U);
+}
+
+TEST_F(StudyRecordTest, ALockIsGivenUpWhenItsCallerDoesSo) {
+  FaultyStore locked(*store_, 1'000);
+  auto record = this->record(locked);
+  record.wait_for_lock({.say = [](const std::string&) {}, .goes_on = [] { return false; }});
+  locked.set_locked(true);
+  const auto trial = finished(0, 7);
+  const auto started = record.trial_started(0, trial.phase, trial.params);
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().code, ErrorCode::timed_out);
+}
+
 TEST_F(StudyRecordTest, APromotionThatCannotBeKeptLeavesTheStudyToBeResumed) {
   FaultyStore faulty(*store_, 1);
   auto record = this->record(faulty);

@@ -13,10 +13,13 @@
 #include "archive/promotions/rollback.h"
 #include "archive/studies/plain_job.h"
 #include "cli/application.h"
+#include "core/base/json.h"
 #include "core/host/topology_probe.h"
 #include "store/open.h"
+#include "store/sqlite/connection.h"
 #include "tests/cli/answer.h"
 #include "tests/daemon/running_daemon.h"
+#include "tests/silent_server.h"
 #include "tests/temporary_folder.h"
 #include "tuner/space/parameter_syntax.h"
 
@@ -60,6 +63,13 @@ class WithTest : public ::testing::Test {
     options.insert(options.begin(), "with");
     options.insert(options.end(), {"--store", path_, "--"});
     options.insert(options.end(), command.begin(), command.end());
+    return run_hocket(options, std::cout, std::cerr, 0);
+  }
+
+  /// Runs `hocket with OPTIONS -- sh SCRIPT`.
+  int with(Words options) const {
+    options.insert(options.begin(), "with");
+    options.insert(options.end(), {"--", "sh", script_});
     return run_hocket(options, std::cout, std::cerr, 0);
   }
 
@@ -165,6 +175,69 @@ TEST_F(WithTest, ADaemonIsAskedAsWell) {
   const auto env =
       ask_hocket({"fetch", "--workload", "train.sh", "--format", "env", "--daemon", daemon.url()});
   EXPECT_EQ(env.out, "X=42\n") << env.err;
+}
+
+TEST_F(WithTest, TheCommandRunsWhateverAStoreOnAServerDoes) {
+  for (const auto silence :
+       {SilentServer::Silence::from_the_start, SilentServer::Silence::once_ready}) {
+    const SilentServer server(silence);
+    EXPECT_EXIT(with({"--store", server.store()}), ExitedWithCode(7),
+                "^hocket: store [^\n]*; the command runs as it is\nX= arg=\n$");
+  }
+  const std::string refusing = "postgresql://hocket@127.0.0.1:1/hocket";
+  EXPECT_EXIT(with({"--store", refusing}), ExitedWithCode(7),
+              "^hocket: store [^\n]*refused[^\n]*; the command runs as it is\nX= arg=\n$");
+  EXPECT_EXIT(with({"--store", "postgresql://[::"}), ExitedWithCode(7), "X= arg=");
+}
+
+TEST_F(WithTest, TheCommandRunsWhateverADaemonDoes) {
+  const SilentServer server(SilentServer::Silence::from_the_start);
+  EXPECT_EXIT(with({"--daemon", server.url()}), ExitedWithCode(7),
+              "^hocket: the daemon did not answer within [^\n]*; the command runs as it is\nX= ");
+  EXPECT_EXIT(with({"--daemon", "http://127.0.0.1:1"}), ExitedWithCode(7), "X= arg=");
+  EXPECT_EQ(ask_hocket({"with", "--daemon", "nowhere", "--", "sh", script_}).status, 2);
+}
+
+TEST_F(WithTest, TheCommandRunsWhateverIsWrongWithTheFile) {
+  promote(script(script_), 42);
+  const auto expect_started = [&](const std::string& store, const std::string& why) {
+    EXPECT_EXIT(with({"--store", store}), ExitedWithCode(7),
+                "^hocket: [^\n]*" + why + "[^\n]*; the command runs as it is\nX= arg=\n$");
+  };
+  expect_started(folder_.write("other", std::string(5000, 'x')), "not an SQLite database");
+  expect_started(folder_.path(), "is not a file");
+  {
+    // Within a folder that others may enter.
+    const TemporaryFolder open_folder;
+    std::filesystem::permissions(open_folder.path(), std::filesystem::perms(0755));
+    const std::string secret = open_folder.write("secret.db", read_file(path_).value_or(""));
+    std::filesystem::permissions(secret, std::filesystem::perms::none);
+    EXPECT_EXIT(
+        {
+          if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0) std::exit(1);
+          run_hocket({"with", "--store", secret, "--", "true"}, std::cout, std::cerr, 0);
+        },
+        ExitedWithCode(0), "^hocket: [^\n]*Permission denied[^\n]*; the command runs as it is\n$");
+  }
+  must(must(sqlite::Connection::open(path_, sqlite::Connection::Mode::create, 0))
+           .execute_script("PRAGMA user_version = 1000"));
+  expect_started(path_, "1000");
+}
+
+TEST_F(WithTest, TheCommandRunsWhileTheFileIsLocked) {
+  promote(script(script_), 42);
+  store_.reset();
+  auto holder = must(sqlite::Connection::open(path_, sqlite::Connection::Mode::create, 0));
+  must(holder.execute_script("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE"));
+  EXPECT_EXIT(with({"--store", path_}), ExitedWithCode(7),
+              "^hocket: [^\n]*locked by another process[^\n]*; the command runs as it is\nX= ");
+}
+
+TEST_F(WithTest, SeveralSettingsThatFitKeepNoCommandFromStarting) {
+  promote({.name = "mine", .program = "/a", .parameters = {{"X", "int"}}}, 1);
+  promote({.name = "mine", .program = "/b", .parameters = {{"X", "int"}}}, 2);
+  EXPECT_EXIT(with({"--workload", "mine", "--store", path_}), ExitedWithCode(7),
+              "2 configurations match[^\n]*; the command runs as it is\nX= ");
 }
 
 TEST_F(WithTest, FetchGivesAShellWhatItNeeds) {

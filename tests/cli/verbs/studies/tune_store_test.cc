@@ -5,6 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <fstream>
+#include <thread>
+
 #include "core/base/json.h"
 #include "store/sqlite/connection.h"
 #include "tests/cli/program.h"
@@ -13,6 +16,7 @@ namespace hocket {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const std::vector<std::string> kTune = {"tune",      "--param", "X=int:1..9", "--trials", "3",
                                         "--confirm", "0",       "--",         "true"};
@@ -76,6 +80,34 @@ TEST_F(TuneStore, LockedByAnotherProcess) {
   EXPECT_EQ(hocket_run(folder_, {"studies"}).status, 0);
   ASSERT_TRUE(holder->execute_script("ROLLBACK"));
   EXPECT_EQ(hocket_run(folder_, kTune).status, 3);
+}
+
+TEST_F(TuneStore, ALockLosesNoMeasuredTrial) {
+  ASSERT_EQ(hocket_run(folder_, kTune).status, 3);
+  // Each trial says that it runs, and goes on when it is told so.
+  Fifo started(folder_.file("started"));
+  const std::string go = folder_.file("go");
+  ASSERT_EQ(mkfifo(go.c_str(), 0600), 0);
+  Program tune(folder_, {"tune", "--study", "locked", "--param", "X=int:1..9", "--trials", "1",
+                         "--confirm", "0", "--objective", "regex:t=(.*)", "--", "sh", "-c",
+                         "echo $$ > " + started.path() + "; read go < " + go + "; echo t=$X"});
+  started.read_pids(1);
+  {
+    auto holder = connect();
+    ASSERT_TRUE(holder);
+    ASSERT_TRUE(holder->execute_script("BEGIN IMMEDIATE"));
+    std::ofstream(go) << "go\n";
+    while (tune.errors().find("waits for the store") == std::string::npos) {
+      ASSERT_THAT(tune.errors(), Not(HasSubstr("go on with"))) << "it has ended";
+      std::this_thread::yield();
+    }
+    ASSERT_TRUE(holder->execute_script("ROLLBACK"));
+  }
+  const auto ended = tune.wait();
+  EXPECT_EQ(ended.status, 3) << ended.err;
+  const auto trials = hocket_run(folder_, {"trials", "locked", "--json"});
+  ASSERT_EQ(trials.json().at("trials").size(), 1U);
+  EXPECT_EQ(trials.json().at("trials").at(0).at("state"), "complete");
 }
 
 TEST_F(TuneStore, ReadOnlyIsReadAndNotTuned) {
