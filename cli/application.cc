@@ -60,17 +60,41 @@ std::optional<std::string> unknown_verb(const CLI::App& app, std::span<const std
          std::string(nearest_name(word, names)) + "\"; `" + path + " --help` lists all";
 }
 
+/// Returns "; did you mean --OPTION" for an unknown option of `app`: the one that is spelt nearly
+/// so, else those whose description has the word; empty if there is none.
+std::string nearest_option(const CLI::App& app, const std::string& argument) {
+  if (!argument.starts_with("--")) return {};
+  const std::string word = argument.substr(2, argument.find('=') - 2);
+  std::vector<std::string> names, meanings;
+  for (const CLI::Option* option : app.get_options({})) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back(name);
+      meanings.push_back(option->get_description());
+    }
+  }
+  const std::string_view nearest = nearest_name(word, names);
+  if (!nearest.empty() && is_near(word, nearest)) return "; did you mean --" + std::string(nearest);
+  std::vector<KnownName> known;
+  for (std::size_t i = 0; i < names.size(); ++i) known.push_back({names[i], meanings[i]});
+  const std::string meant = names_by_meaning(word, known);
+  return meant.empty() || meant.find(" and ") != std::string::npos ? ""
+                                                                   : "; did you mean --" + meant;
+}
+
 /// Returns the error for the arguments that `program` has left over after parsing.
 std::string unexpected_arguments(const CLI::App& program) {
   std::string path = "hocket";
   bool has_command = false;
-  for (const CLI::App* app = &program; !app->get_subcommands().empty();) {
+  const CLI::App* app = &program;
+  while (!app->get_subcommands().empty()) {
     app = app->get_subcommands().back();
     path += " " + app->get_name();
     has_command = has_command || takes_command(app->get_name());
   }
   std::string message = path + " does not know";
-  for (const std::string& argument : program.remaining(true)) message += " " + argument;
+  const auto unknown = program.remaining(true);
+  for (const std::string& argument : unknown) message += " " + argument;
+  if (!unknown.empty()) message += nearest_option(*app, unknown.front());
   if (has_command) message += "; a command to run goes behind \"--\"";
   return message + "; `" + path + " --help` shows what there is";
 }

@@ -1,11 +1,14 @@
 #include "archive/profiles/calibrate_profile.h"
-#include "core/step/knob.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <utility>
+
+#include "archive/profiles/predict.h"
+#include "core/step/knob.h"
+#include "core/step/withheld_step.h"
 
 namespace hocket {
 namespace {
@@ -110,11 +113,16 @@ Result<CalibratedProfile> calibrate_profile(const LoadedProfile& profile) {
   if (profile.row.config.empty()) {
     calibrated.notes.push_back(
         "the profile has no configuration: streams and channels are those of its trace");
-    return calibrated;
+  } else {
+    auto config = schedule_config_from_json(profile.row.config, &calibrated.notes);
+    if (!config) return failure(config.error().in(name));
+    calibrated.config = std::move(*config);
   }
-  auto config = schedule_config_from_json(profile.row.config, &calibrated.notes);
-  if (!config) return failure(config.error().in(name));
-  calibrated.config = std::move(*config);
+  calibrated.check = check_prediction(calibrated);
+  if (calibrated.check) {
+    std::string why = why_withheld(calibrated.calibration, *calibrated.check);
+    if (!why.empty()) calibrated.calibration.step.quality = {kWithheldUncertainty, std::move(why)};
+  }
   return calibrated;
 }
 

@@ -15,20 +15,30 @@
 
 namespace hocket {
 
+/// The prediction for the measured configuration beside what was measured.
+struct PredictionCheck {
+  double measured_ns = 0, predicted_ns = 0;  ///< time of an iteration
+  /// Returns the relative error of the prediction; positive if it is too long.
+  double error() const { return measured_ns > 0 ? predicted_ns / measured_ns - 1 : 0; }
+};
+
 struct CalibratedProfile {
   Calibration calibration;
   /// The configuration that the job ran with; the traced one if the profile has none.
   ScheduleConfig config;
   /// Messages for people, from the load, the calibration and the configuration.
   std::vector<std::string> notes = {};
+  /// An error if the measured configuration cannot be simulated.
+  Result<PredictionCheck> check = PredictionCheck{};
 };
 
 /// Returns the configuration that a trace shows: as many streams and channels as it has, and
 /// collectives unchanged.
 ScheduleConfig traced_config(const RankTrace& trace);
 
-/// Calibrates a profile; returns invalid_argument, with the reason, if it has no structure or no
-/// whole step.
+/// Calibrates a profile and checks what it predicts: the step's quality says whether predictions
+/// for other configurations are withheld (archive/profiles/predict.h). Returns invalid_argument,
+/// with the reason, if it has no structure or no whole step.
 Result<CalibratedProfile> calibrate_profile(const LoadedProfile& profile);
 
 /// Changes to the measured job; absent fields stay as measured.

@@ -27,7 +27,7 @@ Result<MeasuredJob> measured_job(const ProfileRow& row) {
   HOCKET_TRY(loaded);
   auto calibrated = calibrate_profile(*loaded);
   HOCKET_TRY(calibrated);
-  const auto check = check_prediction(*calibrated);
+  const auto check = calibrated->check;
   if (!check) return failure(check.error().in("profile " + row.name));
   return MeasuredJob{row.name, std::move(*calibrated), *check, noise_of(loaded->traces.front())};
 }

@@ -1,8 +1,10 @@
 #include "archive/profiles/predict.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/base/text.h"
 #include "core/sim/simulator.h"
 
 namespace hocket {
@@ -20,6 +22,23 @@ Result<PredictionCheck> check_prediction(const CalibratedProfile& profile) {
   HOCKET_TRY(simulation);
   return PredictionCheck{.measured_ns = profile.calibration.measured_iteration_ns,
                          .predicted_ns = static_cast<double>(simulation->iteration_ns)};
+}
+
+std::string why_withheld(const Calibration& calibration, const PredictionCheck& check) {
+  if (calibration.unknown_share > kMostUnknownShare) {
+    return "the bytes of " + std::to_string(calibration.unknown_collectives) + " collectives, " +
+           percent(calibration.unknown_share) +
+           " of the time of communication, are not known, so what other links, sizes or ranks cost "
+           "is not either; record them, with PyTorch's profiler by record_shapes=True";
+  }
+  const double error = check.error();
+  if (std::abs(error) <= kMostPredictionError) return {};
+  std::string why = "the prediction for the measured configuration is " + percent(std::abs(error)) +
+                    (error < 0 ? " too short" : " too long") +
+                    ", so those for others cannot be believed; record ten steps or more of every "
+                    "rank, on hosts and devices that do nothing else";
+  const std::string& reason = calibration.step.quality.reason;
+  return reason.empty() ? why : why + " (" + reason + ")";
 }
 
 std::optional<std::string> why_extrapolated(const Calibration& calibration,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/text.h"
+#include "core/step/withheld_step.h"
 
 namespace hocket {
 namespace {
@@ -27,6 +28,7 @@ double speedup(const Prediction& prediction, const PredictionBaseline& baseline)
 nlohmann::json prediction_json(const StepDescription& step, const Prediction& prediction,
                                const PredictionBaseline& baseline) {
   const Simulation& s = prediction.simulation;
+  const std::string withheld = why_withheld(step);
   return {{"iteration_ns", s.iteration_ns},
           {"exposed_ns", s.exposed_ns},
           {"compute_ns", s.compute_ns},
@@ -39,11 +41,18 @@ nlohmann::json prediction_json(const StepDescription& step, const Prediction& pr
           {"simulated_ranks", s.simulated_ranks},
           {"iterations_ns", s.iterations_ns},
           {"config", to_json(prediction.config)},
-          {"speedup", speedup(prediction, baseline)},
+          {"speedup", withheld.empty() ? nlohmann::json(speedup(prediction, baseline)) : nullptr},
+          {"withheld", withheld.empty() ? nlohmann::json() : nlohmann::json(withheld)},
           {"baseline",
            {{"name", baseline.name},
             {"iteration_ns", baseline.iteration_ns},
             {"config", to_json(baseline.config)}}}};
+}
+
+Result<void> check_comparable(const StepDescription& step, bool is_as_measured) {
+  const std::string why = why_withheld(step);
+  if (is_as_measured || why.empty()) return {};
+  return invalid("nothing is predicted for another configuration, link or number of ranks: " + why);
 }
 
 std::vector<HiddenKnob> hidden_in(const StepDescription& step, const Prediction& prediction) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "archive/profiles/measured_job.h"
+#include "core/base/result.h"
 #include "core/sim/simulator.h"
 #include "core/step/hidden_knob.h"
 #include "core/step/schedule_config.h"
@@ -32,12 +33,18 @@ struct PredictionBaseline {
 
 /// Returns `{"iteration_ns":…,"exposed_ns":…,"compute_ns":…,"communication_ns":…,"bound_ns":…,
 /// "efficiency":…,"parts":…,"events":…,"ranks":…,"simulated_ranks":…,"iterations_ns":[…],
-/// "config":{…},"speedup":…,"baseline":{"name":…,"iteration_ns":…,"config":{…}}}`.
+/// "config":{…},"speedup":…,"withheld":…,"baseline":{"name":…,"iteration_ns":…,"config":{…}}}`.
+/// Where comparisons are withheld, `withheld` says why and the speed-up is null; else it is null.
 nlohmann::json prediction_json(const StepDescription& step, const Prediction& prediction,
                                const PredictionBaseline& baseline);
 
 /// Returns the baseline's iteration time over the prediction's.
 double speedup(const Prediction& prediction, const PredictionBaseline& baseline);
+
+/// Returns invalid_argument, with the reason, if comparisons of `step` are withheld
+/// (core/step/withheld_step.h) and the question is not about what was measured. `is_as_measured`
+/// says that neither the measured step nor its configuration is changed.
+Result<void> check_comparable(const StepDescription& step, bool is_as_measured);
 
 /// Returns the knobs of the prediction that others hide.
 std::vector<HiddenKnob> hidden_in(const StepDescription& step, const Prediction& prediction);

@@ -95,6 +95,30 @@ Result<void> scale_computation(StepDescription& step, std::optional<double> fact
   return {};
 }
 
+Result<void> scale_bandwidth(StepDescription& step, std::optional<double> factor) {
+  if (!factor) return {};
+  if (!(*factor >= kLeastComputeScale && *factor <= kMostComputeScale)) {
+    return invalid(
+        "--bandwidth-scale: expected a factor on the bandwidth of all links from 0.001 to 1000 (2 "
+        "for links that are twice as fast)");
+  }
+  const auto scale_cost = [&](PartCost& cost) { cost.beta_ns_per_byte /= *factor; };
+  const auto scale_link = [&](LinkSpec& link) { link.bytes_per_second *= *factor; };
+  scale_cost(step.collective);
+  if (step.collective_inside) scale_cost(*step.collective_inside);
+  if (step.collective_between) scale_cost(*step.collective_between);
+  if (step.cluster) {
+    scale_link(step.cluster->host_link);
+    scale_link(step.cluster->network_link);
+  }
+  if (step.servers) {
+    scale_link(step.servers->rank_link);
+    scale_link(step.servers->server_link);
+  }
+  if (const auto ok = validate(step); !ok) return failure(ok.error().in("--bandwidth-scale"));
+  return {};
+}
+
 }  // namespace
 
 Result<StepDescription> change_measured_step(const Calibration& calibration,
@@ -113,6 +137,7 @@ Result<StepDescription> change_measured_step(const Calibration& calibration,
   if (changes.algorithm) step->cluster->algorithm = *changes.algorithm;
   HOCKET_TRY(change_seed(*step, changes.seed));
   HOCKET_TRY(scale_computation(*step, changes.compute_scale));
+  HOCKET_TRY(scale_bandwidth(*step, changes.bandwidth_scale));
   return step;
 }
 
@@ -126,7 +151,8 @@ Result<void> change_step(StepDescription& step, const StepChanges& changes) {
   if (auto ok = change_seed(step, changes.seed); !ok) return ok;
   if (auto ok = change_links(step, changes); !ok) return ok;
   if (auto ok = validate(step); !ok) return ok;
-  return scale_computation(step, changes.compute_scale);
+  HOCKET_TRY(scale_computation(step, changes.compute_scale));
+  return scale_bandwidth(step, changes.bandwidth_scale);
 }
 
 }  // namespace hocket

@@ -21,11 +21,14 @@ struct StepChanges {
   std::optional<CollectiveAlgorithm> algorithm;
   /// Factor on all times of computations: 0.5 for devices that compute twice as fast.
   std::optional<double> compute_scale;
+  /// Factor on the bandwidth of all links: 2 for links that are twice as fast.
+  std::optional<double> bandwidth_scale = {};
 
   bool is_empty() const { return *this == StepChanges{}; }
   bool operator==(const StepChanges&) const = default;
 };
 
+/// Limits of both factors.
 inline constexpr double kLeastComputeScale = 0.001, kMostComputeScale = 1000;
 
 /// Returns the step of a measured job with the changes applied. With other ranks or links, the

@@ -26,7 +26,7 @@ std::vector<std::string> client_candidates(const fs::path& prefix, const std::st
 
 DoctorCheck check_client_library(const fs::path& prefix, const std::string& variable,
                                  const LibraryProbe& probe) {
-  DoctorCheck check{.what = "client library", .found = {}};
+  DoctorCheck check{.what = kClientLibraryCheck, .found = {}};
   const auto candidates = client_candidates(prefix, variable);
   const auto library = probe(candidates);
   if (library && library->interface == HOCKET_CLIENT_ABI) {

@@ -18,6 +18,9 @@ struct Installation {
   std::string client_library;  ///< HOCKET_CLIENT_LIBRARY; empty if it is not set
 };
 
+/// DoctorCheck::what of the client library.
+inline constexpr const char* kClientLibraryCheck = "client library";
+
 /// Returns checks of the program, the client library, the package for Python, the manual pages and
 /// the completion.
 std::vector<DoctorCheck> check_installation(const Installation& installation,

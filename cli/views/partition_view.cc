@@ -85,8 +85,9 @@ void print_summary(std::ostream& out, const ExplainedStep& explained) {
                                 printable(explained.base_name, kChangesLimitBytes)});
   table.add({"speed-up", speedup});
   table.add({"bound T*", time_ns_text(choice.bound_ns)});
-  table.add({"looked at", std::to_string(choice.rejected.size()) + " others" +
-                              (choice.complete ? "" : ", the most that a search does")});
+  table.add(
+      {"looked at", std::to_string(choice.rejected.size()) + " others" +
+                        (choice.complete ? "" : ", then the search was cut short at its limit")});
   table.print(out);
 }
 

@@ -28,6 +28,8 @@ constexpr std::size_t kProfileViewNameLimitBytes = 60;
 constexpr std::size_t kNoteLimitBytes = 1000;
 /// Maximum number of ranks with a column each.
 constexpr std::size_t kMostRankColumns = 4;
+/// Change from which on a factor is easier to read than a percentage.
+constexpr double kLeastFactor = 10;
 
 std::string time(double ns) {
   return value_text(ns, ObjectiveUnit::nanoseconds);
@@ -41,11 +43,16 @@ std::string bytes_text(std::int64_t bytes) {
   return value_text(static_cast<double>(bytes), ObjectiveUnit::bytes);
 }
 
-/// Returns for example "+12.3 %"; "-" if `before` is 0.
+/// Returns for example "+12.3 %", or "× 12.6" from a tenfold on; "-" if `before` is 0, or a sign
+/// changes, of which no share says anything.
 std::string change_text(double before, double after) {
   if (before == after) return "0 %";
-  if (before == 0) return "-";
+  if (before == 0 || before * after < 0) return "-";
   char text[32];
+  if (after / before >= kLeastFactor) {
+    std::snprintf(text, sizeof text, "× %.4g", after / before);
+    return text;
+  }
   std::snprintf(text, sizeof text, "%+.1f %%", 100 * (after - before) / std::abs(before));
   return text;
 }

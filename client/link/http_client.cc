@@ -304,7 +304,10 @@ Result<void> HttpClient::Connection::connect(Deadline deadline) {
   }
   if (error) {
     close();
-    return failure(failed(error, "cannot connect"));
+    const bool is_nobody_there = error == asio::error::connection_refused;
+    Error problem = failed(error, "cannot connect");
+    if (is_nobody_there) problem.message += " (`hocket serve` starts a daemon)";
+    return failure(std::move(problem));
   }
   socket_.set_option(tcp::no_delay(true), error);
   return daemon_.address.tls ? start_tls(deadline) : Result<void>();

@@ -325,6 +325,19 @@ void fit_ranks(const StepStructure& structure, std::span<const RankTrace> traces
   if (furthest >= kLeastRankScale) calibration.step.rank_compute_scale = std::move(scales);
 }
 
+/// Returns the share of the time of all parts that those of unknown size take.
+double unknown_share(const std::vector<ProfiledStep>& steps) {
+  double unknown_ns = 0, all_ns = 0;
+  for (const ProfiledStep& step : steps) {
+    for (const ProfiledPart& part : step.parts) {
+      const auto ns = static_cast<double>(part.duration_ns);
+      all_ns += ns;
+      if (part.bytes == 0) unknown_ns += ns;
+    }
+  }
+  return all_ns > 0 ? unknown_ns / all_ns : 0;
+}
+
 void find_part_sizes(const std::vector<ProfiledStep>& steps, Calibration& calibration) {
   std::vector<std::int64_t> sizes;
   for (const ProfiledStep& step : steps) {
@@ -427,7 +440,7 @@ Result<Calibration> calibrate(const StepStructure& structure, std::span<const Ra
   fit_servers(structure, *steps, calibration);
   calibration.step.source = "profile of " + std::to_string(calibration.steps) + " steps";
   if (structure.placed_from) note_unseen(*steps, calibration.notes);
-  std::int64_t unknown = 0;
+  std::int64_t& unknown = calibration.unknown_collectives;
   for (std::size_t i = 0; !structure.placed_from && i < structure.tasks.size(); ++i) {
     calibration.step.tasks[i].collective = structure.tasks[i].collective;
     unknown += structure.tasks[i].collective && structure.tasks[i].bytes == 0;
@@ -444,6 +457,7 @@ Result<Calibration> calibrate(const StepStructure& structure, std::span<const Ra
   calibration.measured_iteration_ns = numbers_median(std::move(walls), 0);
   fit_compute(*steps, calibration);
   find_part_sizes(*steps, calibration);
+  if (unknown > 0) calibration.unknown_share = unknown_share(*steps);
   fit_links(traces, calibration);
   fit_ranks(structure, traces, *steps, collectives, calibration);
   if (auto ok = validate(calibration.step); !ok) return failure(ok.error().in("profile"));

@@ -35,6 +35,9 @@ struct Calibration {
   std::int64_t steps = 0;            ///< number of whole steps in the fit
   /// Smallest and largest part in the fit of the part cost; 0 if there was none.
   std::int64_t least_part_bytes = 0, most_part_bytes = 0;
+  /// Collectives of a step whose bytes are not known, and their share of the time of all.
+  std::int64_t unknown_collectives = 0;
+  double unknown_share = 0;
   /// Messages for people: what could not be fitted and the value used instead.
   std::vector<std::string> notes = {};
 };

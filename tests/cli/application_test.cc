@@ -80,6 +80,20 @@ TEST(Application, AVerbThatDoesNotExistHasNoHelp) {
   EXPECT_EQ(ask_hocket({"best", "a-study", "--help"}).status, kDone) << "a study is no verb";
 }
 
+TEST(Application, NamesTheOptionThatAMisspeltOneIsNearestTo) {
+  const auto error_of = [](const std::vector<std::string>& arguments) {
+    const auto answer = ask_hocket(arguments);
+    EXPECT_EQ(answer.status, kBadInput);
+    return answer.err;
+  };
+  EXPECT_THAT(error_of({"tune", "--parm", "X=int:1..2", "--", "true"}),
+              HasSubstr("; did you mean --param;"));
+  EXPECT_THAT(error_of({"serve", "--port", "7077"}), HasSubstr("; did you mean --listen;"));
+  EXPECT_THAT(error_of({"simulate", "--sweeep=order=fifo"}), HasSubstr("; did you mean --sweep;"));
+  EXPECT_THAT(error_of({"profiles", "show", "name", "--jsno"}),
+              HasSubstr("; did you mean --json;"));
+}
+
 TEST(Application, ListsUnexpectedArgumentsInTheirOrder) {
   EXPECT_EQ(ask_hocket({"topology", "--ranks", "64", "--link=network=25gbit", "more"}).err,
             "hocket: hocket topology does not know --ranks 64 --link=network=25gbit more; `hocket "

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/step/withheld_step.h"
 #include "tuner/search/methods/grid_search.h"
 #include "tuner/search/methods/pareto_search.h"
 #include "tuner/search/methods/random_search.h"
@@ -45,6 +46,8 @@ Result<std::unique_ptr<Search>> make_search(Space space, SearchOptions options) 
   HOCKET_TRY(check_searchable(space));
   if (options.step) {
     HOCKET_TRY(validate(*options.step));
+    // A step that is not believed of other configurations says nothing of which one to try.
+    if (!why_withheld(*options.step).empty()) options.step.reset();
   }
   if (options.objectives > 1) {
     if (options.method == SearchMethod::model)

@@ -46,6 +46,8 @@ void add_step_changes(CLI::App& verb, StepChanges& changes) {
       ->transform(CLI::CheckedTransformer(kAlgorithms, CLI::ignore_case).description(""));
   verb.add_option("--compute-scale", changes.compute_scale,
                   "factor on the times of computations: 0.5 for devices that are twice as fast");
+  verb.add_option("--bandwidth-scale", changes.bandwidth_scale,
+                  "factor on the bandwidth of all links: 2 for twice as much");
   verb.add_option("--seed", changes.seed, "of the jitter");
 }
 

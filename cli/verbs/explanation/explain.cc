@@ -8,8 +8,10 @@
 #include <ostream>
 
 #include "archive/profiles/export_profile.h"
+#include "archive/profiles/prediction.h"
 #include "archive/studies/explanation/explanation_json.h"
 #include "cli/inputs/config/config_source.h"
+#include "cli/inputs/config/schedule_preset.h"
 #include "cli/inputs/step/step_source.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/explanation/explanation_source.h"
@@ -75,12 +77,21 @@ Result<int> explain_step(const ExplainOptions& options, VerbContext& context) {
   HOCKET_TRY(base);
   const auto step = read_changed_step(options.source.study, options.changes, context.err);
   HOCKET_TRY(step);
+  const auto comparable = check_comparable(*step, false);
+  if (!comparable) return failure(comparable.error().in(options.source.study));
   if (step->device_memory_bytes > 0)
     return explain_placed_step(options, *step, base->config, context);
-  auto choice = choose_partition(*step, base->config);
+  PartitionSearchOptions search;
+  for (const SchedulePreset& preset : schedule_presets()) search.always.push_back(preset.config);
+  auto choice = choose_partition(*step, base->config, search);
   if (!choice) return failure(choice.error().in(options.source.study));
   auto notes = base->notes;
   for (const HiddenKnob& hidden : hidden_knobs(base->config)) notes.push_back(hidden.text);
+  if (!choice->complete) {
+    notes.push_back("the search was cut short at its limit of " + std::to_string(search.events) +
+                    " simulated events: there may be better configurations than the chosen one, "
+                    "which is no worse than any preset");
+  }
   print_notes(context.err, notes);
   const ExplainedStep explained{options.source.study, base->config, base->name, step->ranks,
                                 std::move(*choice)};

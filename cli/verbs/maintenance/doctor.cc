@@ -94,8 +94,12 @@ nlohmann::json checks_json(const std::vector<DoctorCheck>& checks) {
 }
 
 /// Returns for example "1 needs attention, 2 are left over: `hocket prune` removes them".
-std::string verdict_text(std::ptrdiff_t wrong, std::ptrdiff_t left_over) {
-  if (wrong == 0 && left_over == 0) return "all is well";
+std::string verdict_text(std::ptrdiff_t wrong, std::ptrdiff_t left_over, bool has_client) {
+  if (wrong == 0 && left_over == 0) {
+    return has_client ? "all is well"
+                      : "nothing is wrong, but the client library is missing: `hocket torch` and "
+                        "jobs that ask hocket for their configuration need it";
+  }
   std::string text;
   if (wrong > 0) {
     text = std::to_string(wrong) + (wrong == 1 ? " needs attention" : " need attention");
@@ -117,6 +121,9 @@ Result<int> examine(const DoctorOptions& options, VerbContext& context) {
   const auto wrong = std::ranges::count_if(files, is_wrong, &OwnFile::state) +
                      std::ranges::count(checks, CheckState::wrong, &DoctorCheck::state);
   const auto left_over = std::ranges::count(files, OwnState::left_over, &OwnFile::state);
+  const bool has_client = std::ranges::none_of(checks, [](const DoctorCheck& check) {
+    return check.what == kClientLibraryCheck && check.state == CheckState::missing;
+  });
   if (options.json) {
     context.out << json_text({{"checks", checks_json(checks)},
                               {"files", own_files_json(files)},
@@ -127,7 +134,7 @@ Result<int> examine(const DoctorOptions& options, VerbContext& context) {
     print_checks(checks, context.out);
     context.out << '\n';
     print_own_files(files, context.out);
-    context.out << '\n' << verdict_text(wrong, left_over) << '\n';
+    context.out << '\n' << verdict_text(wrong, left_over, has_client) << '\n';
   }
   return wrong == 0 ? kDone : kFailed;
 }

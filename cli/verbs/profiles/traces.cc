@@ -16,6 +16,7 @@
 #include "cli/views/lane_drawing.h"
 #include "cli/views/profile_view.h"
 #include "cli/views/step_timeline.h"
+#include "core/base/nearest_name.h"
 #include "core/base/text.h"
 
 namespace hocket {
@@ -144,6 +145,18 @@ Result<int> write_timeline(const TracesOptions& options, Store& store, VerbConte
   return kDone;
 }
 
+/// Refuses a name that says that the file is another kind of picture than an SVG.
+Result<void> check_picture(const std::string& output) {
+  for (const std::string_view other : {".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".eps"}) {
+    if (!lower_case(output).ends_with(other)) continue;
+    return invalid("--output: an SVG is written, and " + output +
+                   " is named as something else; name it " +
+                   output.substr(0, output.size() - other.size()) +
+                   ".svg, which browsers show and `rsvg-convert` makes a PNG or a PDF of");
+  }
+  return {};
+}
+
 Result<int> print_trace(const TracesOptions& options, int columns, Store& store,
                         VerbContext& context) {
   const auto drawn = load_iteration(options, store, options.profiles.front(), options.rank);
@@ -170,6 +183,7 @@ Result<int> print_trace(const TracesOptions& options, int columns, Store& store,
 Result<int> show_trace(const TracesOptions& options, VerbContext& context) {
   const auto columns = drawn_columns(options, context.err_columns);
   HOCKET_TRY(columns);
+  HOCKET_TRY(check_picture(options.output));
   if (options.profiles.size() > 1 && options.output.empty()) {
     return failure(ErrorCode::invalid_argument,
                    "several profiles are drawn as SVG only: name a file with --output, or give one "

@@ -20,6 +20,7 @@
 #include "core/base/json.h"
 #include "core/sim/offload/offload_choice.h"
 #include "core/sim/simulator.h"
+#include "core/step/withheld_step.h"
 
 namespace hocket {
 namespace {
@@ -174,6 +175,15 @@ Result<Question> make_question(const SimulateOptions& options, std::ostream& err
   HOCKET_TRY(present);
   auto config = changed_config(options, present->config);
   HOCKET_TRY(config);
+  const bool is_as_measured = subject->job && options.changes.is_empty() && options.sweep.empty() &&
+                              options.baseline.empty() && !options.offload &&
+                              *config == recorded.config;
+  const auto comparable = check_comparable(subject->step, is_as_measured);
+  if (!comparable) {
+    return failure(comparable.error().in(
+        subject->job ? "profile " + subject->job->name
+                     : std::string(options.step == "-" ? "standard input" : options.step)));
+  }
   Question question{std::move(*subject), std::move(*present), std::move(*config), {}};
   if (options.offload) return question;
   auto baseline =
@@ -209,6 +219,9 @@ nlohmann::json with_notes(nlohmann::json document, const Question& question,
 void print_what_to_know(const Question& question, std::span<const Prediction* const> predictions,
                         std::ostream& err) {
   auto notes = question.present.notes;
+  const std::string withheld = why_withheld(question.subject.step);
+  if (!withheld.empty())
+    notes.push_back("only the measured configuration is predicted: " + withheld);
   std::vector<std::pair<HiddenKnob, int>> all_hidden;
   std::vector<std::string> doubts;
   for (const Prediction* const prediction : predictions) {

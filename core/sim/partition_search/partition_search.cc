@@ -1,6 +1,7 @@
 #include "core/sim/partition_search/partition_search.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -47,6 +48,7 @@ class PartitionSearch {
         axes_(prepared.step(), options),
         least_ns_(least_ns),
         tolerance_(options.tolerance),
+        always_(options.always),
         most_events_(options.events),
         events_(options.events) {}
 
@@ -65,12 +67,14 @@ class PartitionSearch {
   template <class AxesOf>
   Index descend(Index from, std::int64_t share, const AxesOf& axes_of);
   std::vector<Index> starts_from(const ScheduleConfig& base);
-  Index simplify(Index from, Index base);
+  /// Returns `base`, or one that takes at most `most_ns`.
+  Index simplify(Index from, Index base, std::int64_t most_ns);
 
   const PreparedStep& prepared_;
   const PartitionAxes axes_;
   const std::int64_t least_ns_;
   const double tolerance_;
+  const std::vector<ScheduleConfig> always_;
   bool ideal_ = false;  // nothing faster can be found
   const std::int64_t most_events_;
   std::int64_t events_;  // events left
@@ -127,16 +131,20 @@ PartitionSearch::Index PartitionSearch::descend(Index from, std::int64_t share,
 
 /// Takes back changes that hardly help: all of them, or one region after another, then single
 /// knobs.
-PartitionSearch::Index PartitionSearch::simplify(Index from, Index base) {
+PartitionSearch::Index PartitionSearch::simplify(Index from, Index base, std::int64_t most_ns) {
   const ScheduleConfig plain = considered_[base].config;
   const auto plain_values = knob_values(plain);
   const auto fastest_ns = static_cast<double>(considered_[from].iteration_ns);
-  const auto is_fast = [&](Index index) {
+  const auto is_near = [&](Index index) {
     const ConsideredPartition& found = considered_[index];
     return found.refusal.empty() &&
            static_cast<double>(found.iteration_ns) <= fastest_ns * (1 + tolerance_);
   };
-  if (is_fast(base)) return base;
+  // Where nothing is clearly faster than the base, nothing is recommended.
+  if (is_near(base)) return base;
+  const auto is_fast = [&](Index index) {
+    return is_near(index) && considered_[index].iteration_ns <= most_ns;
+  };
   const auto take = [&](const ScheduleConfig& config) {
     if (events_ <= 0) return;
     const Index simpler = consider(config);
@@ -174,8 +182,15 @@ Result<PartitionChoice> PartitionSearch::run(const ScheduleConfig& base_config) 
   const auto keep = [&](Index found) {
     if (faster(found, best, kLeastGainShare)) best = found;
   };
+  std::vector<Index> always;
+  for (const ScheduleConfig& config : always_) {
+    const Index index = consider(config);
+    if (!considered_[index].refusal.empty()) continue;
+    always.push_back(index);
+    keep(index);
+  }
   // Evaluates all starts first, before descending from the first of them uses up the events.
-  keep(best_of(base, axes_.starts(), kLeastGainShare));
+  keep(best_of(best, axes_.starts(), kLeastGainShare));
   keep(descend(best, kLeastGainShare, of_step));
   for (const Index start : starts_from(base_config)) {
     if (ended()) break;
@@ -185,9 +200,14 @@ Result<PartitionChoice> PartitionSearch::run(const ScheduleConfig& base_config) 
     keep(descend(best, kLeastRegionGainShare,
                  [&](const ScheduleConfig& config) { return axes_.of_region(region, config); }));
   }
+  std::int64_t most_ns = std::numeric_limits<std::int64_t>::max();
+  for (const Index index : always) {
+    most_ns = std::min(most_ns, considered_[index].iteration_ns);
+    if (considered_[index].iteration_ns < considered_[best].iteration_ns) best = index;
+  }
   const bool complete = events_ > 0;
   events_ += kept;
-  best = simplify(best, base);
+  best = simplify(best, base, most_ns);
 
   PartitionChoice choice{.config = considered_[best].config,
                          .iteration_ns = considered_[best].iteration_ns,

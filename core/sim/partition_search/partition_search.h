@@ -25,6 +25,10 @@ struct PartitionSearchOptions {
   /// Relative error of predictions between similar configurations. A gain below it is given up for
   /// a configuration that differs from the base in fewer knobs.
   double tolerance = 0.02;
+  /// Configurations that are evaluated whatever the limit, such as those of frameworks. The choice
+  /// is never predicted to be slower than one of them, unless it is the base and none of them is
+  /// faster by more than the tolerance.
+  std::vector<ScheduleConfig> always = {};
 };
 
 /// A configuration that the search evaluated.

@@ -151,6 +151,8 @@ Result<ServiceReply> simulate_step(const RouteCall& call) {
   HOCKET_TRY(subject);
   const auto config = changed_config(subject->base, request->config);
   HOCKET_TRY(config);
+  HOCKET_TRY(check_comparable(
+      subject->step, subject->job && request->changes.is_empty() && *config == subject->base));
   HOCKET_TRY(check_size(subject->step, *config));
   HOCKET_TRY(check_size(subject->step, subject->base));
   const auto baseline = baseline_of(*subject);

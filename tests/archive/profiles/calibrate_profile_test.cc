@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "archive/profiles/predict.h"
+#include "core/step/withheld_step.h"
 #include "tests/archive/profiles/profiled_job.h"
 
 namespace hocket {
@@ -32,6 +33,28 @@ TEST(CalibrateProfile, PredictsWhatWasMeasuredAndOtherConfigurations) {
     const double truth = iteration_ns(small_step(), other);
     EXPECT_NEAR(iteration_ns(calibrated.calibration.step, other) / truth, 1, 0.03) << bytes;
   }
+}
+
+TEST(CalibrateProfile, BytesThatAreNotKnownWithholdOtherConfigurations) {
+  ProfiledJob job;
+  EXPECT_EQ(why_withheld(must(calibrate_profile(must(load_profile(job.add())))).calibration.step),
+            "");
+  auto loaded = must(load_profile(job.add()));
+  for (RankTrace& trace : loaded.traces)
+    for (TraceRecord& record : trace.records) record.bytes = 0;
+  for (StructureTask& task : loaded.structure->tasks) task.bytes = 0;
+  const auto calibrated = must(calibrate_profile(loaded));
+  EXPECT_EQ(calibrated.calibration.unknown_share, 1);
+  EXPECT_THAT(why_withheld(calibrated.calibration.step), HasSubstr("record_shapes=True"));
+}
+
+TEST(CalibrateProfile, AStepThatIsNotPredictedItselfWithholdsOtherConfigurations) {
+  ProfiledJob job;
+  const auto loaded = must(load_profile(job.add_traces(ProfiledJob::paused_traces())));
+  const auto calibrated = must(calibrate_profile(loaded));
+  ASSERT_TRUE(calibrated.check);
+  EXPECT_LT(calibrated.check->error(), -kMostPredictionError);
+  EXPECT_THAT(why_withheld(calibrated.calibration.step), HasSubstr("too short"));
 }
 
 TEST(CalibrateProfile, WithoutAConfigurationTheTraceShowsIt) {

@@ -1,11 +1,14 @@
 #include "archive/profiles/predict.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/archive/profiles/profiled_job.h"
 
 namespace hocket {
 namespace {
+
+using ::testing::HasSubstr;
 
 CalibratedProfile calibrated(double measured_ns) {
   CalibratedProfile profile{.calibration = {.step = small_step()}, .config = {}};
@@ -26,6 +29,30 @@ TEST(CheckPrediction, AnImpossibleConfigurationIsAnError) {
   auto profile = calibrated(1);
   profile.config.streams = 0;
   EXPECT_FALSE(check_prediction(profile));
+}
+
+TEST(WithheldPredictions, AreThoseOfAStepThatIsNotPredictedItself) {
+  const Calibration calibration{.step = small_step()};
+  const auto why = [&](double measured_ns, double predicted_ns) {
+    return why_withheld(calibration, {.measured_ns = measured_ns, .predicted_ns = predicted_ns});
+  };
+  EXPECT_EQ(why(100, 100), "");
+  EXPECT_EQ(why(100, 119), "");
+  EXPECT_EQ(why(100, 81), "");
+  EXPECT_THAT(why(100, 121), HasSubstr("21.0 % too long"));
+  EXPECT_THAT(why(222.5, 50.71), HasSubstr("77.2 % too short"));
+  EXPECT_THAT(why(222.5, 50.71), HasSubstr("record ten steps or more"));
+}
+
+TEST(WithheldPredictions, AreThoseOfUnknownBytesHoweverWellTheyFit) {
+  Calibration calibration{.step = small_step()};
+  calibration.unknown_collectives = 3;
+  calibration.unknown_share = 0.04;
+  EXPECT_EQ(why_withheld(calibration, {.measured_ns = 100, .predicted_ns = 100}), "");
+  calibration.unknown_share = 0.5;
+  const std::string why = why_withheld(calibration, {.measured_ns = 100, .predicted_ns = 100});
+  EXPECT_THAT(why, HasSubstr("the bytes of 3 collectives, 50.0 % of"));
+  EXPECT_THAT(why, HasSubstr("record_shapes=True"));
 }
 
 TEST(Extrapolation, IsBeyondTwiceTheMeasuredPartsAndBelowHalfOfThem) {

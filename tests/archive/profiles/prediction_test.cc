@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "core/step/withheld_step.h"
 #include "tests/archive/profiles/profiled_job.h"
 
 namespace hocket {
@@ -41,6 +42,22 @@ TEST(Prediction, IsAgainstItsBaseline) {
   EXPECT_EQ(document["iteration_ns"], iteration_ns);
   EXPECT_EQ(document["baseline"]["name"], "before");
   EXPECT_EQ(document["ranks"], 2);
+}
+
+TEST(Prediction, IsComparedWithNothingWhereComparisonsAreWithheld) {
+  StepDescription step = small_step();
+  EXPECT_TRUE(check_comparable(step, false));
+  const Prediction prediction{{}, must(simulate(step, {.config = {}}))};
+  const PredictionBaseline baseline{"before", {}, 1};
+  EXPECT_TRUE(prediction_json(step, prediction, baseline)["withheld"].is_null());
+  step.quality = {kWithheldUncertainty, "record more"};
+  EXPECT_TRUE(check_comparable(step, true));
+  const auto refused = check_comparable(step, false);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("record more"));
+  const auto document = prediction_json(step, prediction, baseline);
+  EXPECT_TRUE(document["speedup"].is_null());
+  EXPECT_EQ(document["withheld"], "record more");
 }
 
 TEST(Prediction, DoubtsNameWhatHasNoEffectAndWhatWasNotMeasured) {

@@ -59,6 +59,21 @@ struct ProfiledJob {
     return all;
   }
 
+  /// Returns traces whose iterations have a pause of 50 ms between their tasks, for which no task
+  /// of the structure accounts, so that what is predicted of them is far too short.
+  static std::vector<SimulatedTrace> paused_traces() {
+    constexpr std::int64_t kPauseNs = 50'000'000;
+    auto all = traces();
+    for (SimulatedTrace& each : all) {
+      for (TraceRecord& record : each.trace.records) {
+        record.begin_ns += record.step * kPauseNs;
+        record.end_ns += record.step * kPauseNs;
+      }
+      for (StepStart& start : each.trace.step_starts) start.begin_ns += start.step * kPauseNs;
+    }
+    return all;
+  }
+
   ProfileRow add(const StepDescription& step = small_step(),
                  const SimulationOptions& options = small_options(), std::int64_t offset_ns = 0) {
     return add_traces(traces(step, options, offset_ns), to_json(options.config));

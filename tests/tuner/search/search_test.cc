@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "core/step/withheld_step.h"
 #include "tests/tuner/random_space.h"
 
 namespace hocket {
@@ -286,6 +287,29 @@ TEST(SearchMethods, AreReadAsTheyAreWritten) {
   EXPECT_EQ(unknown.error().message,
             "expected a search method, one of model, random, sobol, tpe, grid; found "
             "\"annealing\"");
+}
+
+TEST(MakeSearch, AStepThatIsNotBelievedCountsAsNone) {
+  constexpr std::int64_t kLeast = 1 << 16, kDefault = 1 << 20, kMost = 1 << 24;
+  const auto space = Space::make({{"partition_bytes", IntegerRange{kLeast, kMost, true}, kDefault},
+                                  {"credit_bytes", IntegerRange{kLeast, kMost, true}, kDefault}})
+                         .value();
+  const auto asked_with = [&](const std::optional<StepDescription>& step) {
+    const auto search =
+        make_search(space, {.method = SearchMethod::model, .seed = 1, .step = step}).value();
+    std::vector<Params> asked;
+    for (int i = 0; i < 5; ++i) {
+      asked.push_back(search->ask()->params);
+      EXPECT_TRUE(search->tell({.params = asked.back(), .value = 1e7 + 1e5 * (i % 3)}));
+    }
+    return asked;
+  };
+  StepDescription step;
+  for (int i = 0; i < 4; ++i) step.layers.push_back({"", 4 << 20, 1'000'000, 2'000'000});
+  step.collective = {100'000, 1, 0};
+  EXPECT_NE(asked_with(step), asked_with(std::nullopt));
+  step.quality = {kWithheldUncertainty, "bytes are not known"};
+  EXPECT_EQ(asked_with(step), asked_with(std::nullopt));
 }
 
 TEST(MakeSearch, RefusesWhatCannotBeSearched) {

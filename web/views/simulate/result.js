@@ -62,8 +62,12 @@ function headline(answer) {
       h("strong", null, percentText(answer.efficiency))));
 }
 
-/// Says how far the prediction may be off.
+/// Says how far the prediction may be off, or that there are no others.
 function certainty(answer) {
+  if (answer.withheld) {
+    return h("p", { class: "hint" }, "Nothing but the measured configuration is predicted: ",
+             h("bdi", null, printable(answer.withheld)));
+  }
   if (answer.error_text) return h("p", { class: "hint" }, printable(answer.error_text));
   return h("p", { class: "hint" }, "Nothing was measured of this step, so no error is known. " +
            "A profile of the job would give one.");
@@ -106,8 +110,9 @@ export class SimulateResult {
         answer.notes.map((note) => h("li", null, printable(note)))),
       h("p", { class: "hint" }, `${countedText(answer.ranks, "rank")}, ` +
         `${countText(answer.ranks_per_host)} on a host`));
-    setText(this.said, `Predicted iteration ${durationText(answer.iteration_ns)}, speed-up ` +
-            numberText(answer.speedup));
+    setText(this.said, `Predicted iteration ${durationText(answer.iteration_ns)}, ` +
+            (answer.withheld ? "of the measured configuration alone"
+                             : `speed-up ${numberText(answer.speedup)}`));
     const isDrawn = answer.timeline?.lanes.length > 0 && answer.timeline.end_ns > 0;
     this.timelines.hidden = !isDrawn;
     this.panels.hidden = !isDrawn;

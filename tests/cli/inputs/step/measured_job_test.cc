@@ -130,6 +130,48 @@ TEST_F(SimulateProfile, ScalesComputations) {
   EXPECT_THAT(of_profile({"--compute-scale", "0"}).err, HasSubstr("--compute-scale"));
 }
 
+TEST_F(SimulateProfile, WithholdsComparisonsOfAStepThatIsNotPredictedItself) {
+  const std::string bad = job_.add_traces(ProfiledJob::paused_traces()).name;
+  const std::string file = job_.folder.file("bad.json");
+  const auto measured = simulate({"--profile", bad, "--step-out", file});
+  EXPECT_EQ(measured.status, kDone) << measured.err;
+  EXPECT_THAT(measured.err, HasSubstr("only the measured configuration is predicted: "));
+  EXPECT_THAT(measured.out, Not(HasSubstr("speed-up")));
+  EXPECT_TRUE(simulate({"--profile", bad, "--json"}).json().at("speedup").is_null());
+  const std::vector<std::vector<std::string>> changes = {{"--set", "partition_bytes=4MiB"},
+                                                         {"--sweep", "order=fifo,static"},
+                                                         {"--link", "host=200gbit,5us"},
+                                                         {"--ranks", "4", "--ranks-per-host", "4"},
+                                                         {"--preset", "ddp"},
+                                                         {"--baseline", "ddp"},
+                                                         {"--bandwidth-scale", "2"},
+                                                         {"--compute-scale", "0.5"}};
+  for (const auto& change : changes) {
+    SCOPED_TRACE(change.back());
+    auto arguments = change;
+    arguments.insert(arguments.end(), {"--profile", bad});
+    const auto refused = simulate(arguments);
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_EQ(refused.out, "");
+    EXPECT_THAT(refused.err, AllOf(HasSubstr("too short"), HasSubstr("record ten steps")));
+  }
+  for (const std::string verb : {"simulate", "explain"}) {
+    const auto refused = ask_hocket({verb, file});
+    EXPECT_EQ(refused.status, 2) << verb;
+    EXPECT_EQ(refused.out, "");
+    EXPECT_THAT(refused.err, HasSubstr("record ten steps"));
+  }
+}
+
+TEST_F(SimulateProfile, TwiceTheBandwidthHalvesWhatDependsOnIt) {
+  const auto usual = of_profile({}).json(), twice = of_profile({"--bandwidth-scale", "2"}).json();
+  EXPECT_EQ(twice["compute_ns"], usual["compute_ns"]);
+  EXPECT_LT(twice["communication_ns"], usual["communication_ns"]);
+  EXPECT_LT(2 * iteration_ns({"--bandwidth-scale", "0.1"}),
+            iteration_ns({"--bandwidth-scale", "0.01"}));
+  EXPECT_THAT(of_profile({"--bandwidth-scale", "0"}).err, HasSubstr("--bandwidth-scale"));
+}
+
 TEST_F(SimulateProfile, WantsOneOfTheTwoAndAProfileThatIsThere) {
   EXPECT_THAT(simulate({}).err, HasSubstr("--profile"));
   EXPECT_THAT(simulate({"step.json", "--profile", name_}).err, HasSubstr("one of the two"));

@@ -449,6 +449,29 @@ TEST_F(Explain, AStepOnOtherRanksAndLinksIsTheOneThatIsSimulated) {
               HasSubstr("alpha and beta are kept as given for 1 ranks"));
 }
 
+TEST_F(Explain, AStepOfManyTasksAndRanksIsNeverWorseThanAPreset) {
+  std::string layers;
+  for (int i = 0; i < 480; ++i) {
+    layers += (i == 0 ? "" : ",") + std::string(R"({"parameter_bytes":)") +
+              std::to_string((i % 7 + 1) * 30'000'000) +
+              R"(,"forward_ns":4000000,"backward_ns":8000000})";
+  }
+  const auto step =
+      folder_.write("many.json", R"({"format":"hocket-step","version":1,"ranks":512,)"
+                                 R"("ranks_per_host":8,"links":{"host":"300gbit,5us",)"
+                                 R"("network":"25gbit,20us"},"layers":[)" +
+                                     layers + "]}");
+  const auto answer = ask_as_it_is({"explain", step, "--json"});
+  ASSERT_EQ(answer.status, kDone) << answer.err;
+  const auto chosen_ns = answer.json().at("iteration_ns").get<std::int64_t>();
+  EXPECT_EQ(answer.json().at("complete"), answer.err.find("cut short") == std::string::npos);
+  EXPECT_EQ(answer.json().at("complete"), false) << "the test is of a search that is cut short";
+  for (const char* preset : {"ddp", "fsdp", "horovod", "hocket"}) {
+    const auto simulated = ask_as_it_is({"simulate", step, "--preset", preset, "--json"});
+    EXPECT_LE(chosen_ns, simulated.json().at("iteration_ns").get<std::int64_t>()) << preset;
+  }
+}
+
 TEST_F(Explain, AStepThatNothingHelpsKeepsTheBase) {
   const auto step = folder_.write(
       "alone.json", R"({"format":"hocket-step","version":1,"layers":[{"forward_ns":1000}]})");

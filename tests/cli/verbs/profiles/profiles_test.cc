@@ -108,6 +108,22 @@ TEST_F(Profiles, DiffNamesWhatChanged) {
   EXPECT_EQ(profiles({"diff", name_, other, "--json"}).json()["tasks"][0]["change_ns"], 700'000);
 }
 
+TEST_F(Profiles, DiffHasNoPercentageThatSaysNothing) {
+  const auto add = [&](const char* name, double skew, double wait, double idle) {
+    must(job_.store->add_profile({.name = name,
+                                  .metrics = {{.name = "a_ns", .value = skew},
+                                              {.name = "b_ns", .value = wait},
+                                              {.name = "c_ns", .value = idle}}}));
+  };
+  add("before", 2'000, 1'000, 1'000);
+  add("after", -25'156'646, 12'500, 1'500);
+  const auto text = profiles({"diff", "before", "after"});
+  ASSERT_EQ(text.status, kDone) << text.err;
+  EXPECT_THAT(text.out, Not(HasSubstr("12578")));
+  EXPECT_THAT(text.out, HasSubstr("× 12.5"));
+  EXPECT_THAT(text.out, HasSubstr("+50.0 %"));
+}
+
 TEST_F(Profiles, ExportWritesTimelinesAndTheStep) {
   const auto path = file("out.json");
   const auto chrome = profiles({"export", name_, "--format", "chrome", "-o", path});
@@ -345,6 +361,10 @@ TEST_F(Profiles, TracesShowWritesATimelineOfSeveralProfiles) {
               HasSubstr("--title: expected one for each of the 2 profiles, found 1"));
 
   EXPECT_THAT(ask({"traces", "show", name_, other}).err, HasSubstr("--output"));
+  const auto picture = ask({"traces", "show", name_, "--output", file("boss.PNG")});
+  EXPECT_EQ(picture.status, kBadInput);
+  EXPECT_THAT(picture.err, HasSubstr("boss.svg"));
+  EXPECT_FALSE(std::filesystem::exists(file("boss.PNG")));
   EXPECT_EQ(ask({"traces", "show", name_, "-o", path, "--calls"}).status, kBadInput);
   const auto full = ask({"traces", "show", name_, "-o", "/dev/full"});
   EXPECT_EQ(full.status, kFailed);

@@ -519,6 +519,8 @@ TEST_F(Simulate, AnswersWrongArgumentsWithTwoAndTheirName) {
       {{"--compute-scale", "-1"}, "--compute-scale"},
       {{"--compute-scale", "1001"}, "from 0.001 to 1000"},
       {{"--compute-scale", "nan"}, "--compute-scale"},
+      {{"--bandwidth-scale", "-2"}, "--bandwidth-scale"},
+      {{"--bandwidth-scale", "1001"}, "from 0.001 to 1000"},
       {{"--set", "streams=0"}, "from 1 to 64"},
       {{"--set", "streams"}, "--set"},
       {{"--sweep", "streams=1,x"}, "streams"},

@@ -67,6 +67,45 @@ TEST(PartitionChoice, IsNeverWorseThanTheBaseAndTellsWhatSimulateDoes) {
   }
 }
 
+TEST(PartitionChoice, IsNeverWorseThanWhatIsAlwaysEvaluatedHoweverEarlyItIsCutShort) {
+  const StepDescription step = two_hosts(24);
+  PartitionSearchOptions options{.events = 1};
+  ScheduleConfig whole, gathered;
+  whole.partition_bytes = gathered.partition_bytes = 1 << 30;
+  whole.credit_bytes = gathered.credit_bytes = 1 << 30;
+  gathered.primitive = CollectivePrimitive::reduce_scatter_all_gather;
+  gathered.launch = CollectiveLaunch::deferred;
+  options.always = {whole, gathered};
+  ScheduleConfig base;
+  base.partition_bytes = 64 << 10;
+  base.credit_bytes = 64 << 10;
+  const auto choice = choose_partition(step, base, options);
+  ASSERT_TRUE(choice);
+  EXPECT_FALSE(choice->complete);
+  for (const ScheduleConfig& config : options.always) {
+    ASSERT_GT(predicted_ns(step, config), 0);
+    EXPECT_LE(choice->iteration_ns, predicted_ns(step, config));
+  }
+  EXPECT_LT(choice->iteration_ns, choice->baseline_ns);
+}
+
+TEST(PartitionChoice, TakesBackNoChangeThatAPresetHas) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    const auto step = random_training_step(random);
+    const auto base = random_partition(random, step);
+    PartitionSearchOptions options{.events = 20'000, .tolerance = 0.2};
+    options.always = {random_partition(random, step), random_partition(random, step)};
+    const auto choice = choose_partition(step, base, options);
+    if (!choice || choice->config == base) continue;
+    for (const ScheduleConfig& config : options.always) {
+      const std::int64_t ns = predicted_ns(step, config);
+      EXPECT_TRUE(ns == 0 || choice->iteration_ns <= ns);
+    }
+  }
+}
+
 /// Returns the fastest iteration of the whole grid.
 std::int64_t best_of_grid(const StepDescription& step, const ScheduleConfig& base) {
   const auto prepared = PreparedStep::make(step);

@@ -40,6 +40,16 @@ TEST_F(SimulateApiTest, AProfileIsPredictedAgainstWhatItRanWith) {
   EXPECT_GT(cut["parts"], same["parts"]);
 }
 
+TEST_F(SimulateApiTest, AStepThatIsNotPredictedItselfIsComparedWithNothing) {
+  const std::string bad = job.add_traces(ProfiledJob::paused_traces()).name;
+  const auto same = simulate_with({{"profile", bad}});
+  EXPECT_TRUE(same["speedup"].is_null());
+  EXPECT_THAT(same["withheld"].get<std::string>(), HasSubstr("too short"));
+  EXPECT_THAT(refusal({{"profile", bad}, {"config", {{"partition_bytes", 65536}}}}),
+              HasSubstr("record ten steps"));
+  EXPECT_THAT(refusal({{"profile", bad}, {"host_link", "1gbit"}}), HasSubstr("record ten steps"));
+}
+
 TEST_F(SimulateApiTest, IsWhatTheSimulatorSays) {
   ScheduleConfig config;
   config.partition_bytes = 1 << 19;
