@@ -4,6 +4,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "archive/promotions/program_promotion.h"
@@ -15,6 +17,7 @@
 #include "cli/verbs/verb.h"
 #include "cli/views/setting_change.h"
 #include "core/base/text.h"
+#include "tuner/study/study_definition.h"
 
 namespace hocket {
 namespace {
@@ -39,16 +42,34 @@ bool is_absence(const Error& error) {
          error.code == ErrorCode::timed_out;
 }
 
+/// Returns the names of the parameters of all studies in the store; none if it cannot be read.
+std::set<std::string> tuned_names(const SettingSource& source) {
+  std::set<std::string> names;
+  const auto store = open_for_reading(source.store);
+  const auto studies = store ? (*store)->studies() : failure(store.error());
+  if (!studies) return names;
+  for (const StudyRow& study : *studies) {
+    const auto definition = study_definition_from_json(study.definition);
+    if (!definition) continue;
+    for (const Parameter& parameter : definition->space.parameters()) names.insert(parameter.name);
+  }
+  return names;
+}
+
 /// Returns the call without a setting, or an error if the command needs one.
-Result<CommandCall> default_call(const StartedCommand& command, const Error& why,
-                                 VerbContext& context) {
+Result<CommandCall> default_call(const StartedCommand& command, const SettingSource& source,
+                                 const Error& why, VerbContext& context) {
   const auto names = placeholders_of(command.words);
-  if (!names.empty()) {
-    return failure(ErrorCode::invalid_argument,
-                   why.message + "; {" + names.front() +
-                       "} in the command has no value: write one in its place, or find one with "
-                       "hocket tune --param " +
-                       names.front() + "=… -- " + shell_text(command.words));
+  const auto tuned = names.empty() ? std::set<std::string>() : tuned_names(source);
+  for (const std::string& name : names) {
+    if (tuned.contains(name)) {
+      return failure(ErrorCode::invalid_argument,
+                     why.message + "; {" + name +
+                         "} in the command has no value: write one in its place, or find one with "
+                         "hocket tune --param " +
+                         name + "=… -- " + shell_text(command.words));
+    }
+    context.err << "hocket: {" << name << "} has no value and stays as it is\n";
   }
   context.err << "hocket: " << why.message << "; the command runs as it is" << std::endl;
   return CommandCall{command.words, {}};
@@ -72,7 +93,7 @@ Result<int> run_with(const WithOptions& options, VerbContext& context) {
   const auto found = find_setting(options, *command);
   if (!found && !is_absence(found.error())) return failure(found.error());
   const auto call = found ? tuned_call(*command, *found, context)
-                          : default_call(*command, found.error(), context);
+                          : default_call(*command, options.source, found.error(), context);
   HOCKET_TRY(call);
   context.out.flush();
   return failure(exec_command(*call));

@@ -80,6 +80,8 @@ TEST(StudyDefinition, KeepsTheStepAndWhetherItStopsEarly) {
   StudyDefinition definition = some_definition();
   definition.stop_early = true;
   definition.end_trials_early = true;
+  definition.finds_warm_up = true;
+  definition.allows_fewer = true;
   definition.needs_default = true;
   definition.stopped = "little is left to gain";
   definition.step.emplace();
