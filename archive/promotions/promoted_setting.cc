@@ -13,11 +13,6 @@ bool is_tuned(const Space* tuned, const std::string& name) {
   return tuned == nullptr || std::ranges::count(tuned->parameters(), name, &Parameter::name) > 0;
 }
 
-bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '.';
-}
-
 /// "BUCKET_MB" → "--bucket-mb".
 std::string option_for(std::string name) {
   std::ranges::transform(name, name.begin(), [](char c) {
@@ -56,21 +51,6 @@ Result<CommandCall> call_with(const std::vector<std::string>& command,
   HOCKET_TRY(call);
   if (setting.schedule) call->environment["HOCKET_CONFIG"] = to_json(*setting.schedule).dump();
   return call;
-}
-
-std::vector<std::string> placeholders_of(const std::vector<std::string>& command) {
-  std::vector<std::string> names;
-  for (const auto& word : command) {
-    for (auto open = word.find('{'); open != std::string::npos; open = word.find('{', open + 1)) {
-      const auto close = word.find('}', open);
-      if (close == std::string::npos) break;
-      const std::string name = word.substr(open + 1, close - open - 1);
-      if (name.empty() || !std::ranges::all_of(name, is_name_character)) continue;
-      if (name.front() >= '0' && name.front() <= '9') continue;
-      if (std::ranges::count(names, name) == 0) names.push_back(name);
-    }
-  }
-  return names;
 }
 
 std::vector<std::string> setting_arguments(const std::vector<std::string>& command,

@@ -12,6 +12,7 @@
 #include "core/step/schedule_config.h"
 #include "tuner/space/space.h"
 #include "tuner/trial/command_runner.h"
+#include "tuner/trial/placeholder.h"
 
 namespace hocket {
 
@@ -28,9 +29,6 @@ Result<PromotedSetting> promoted_setting(const nlohmann::json& config, const Spa
 /// (tuner/trial/command_runner.h).
 Result<CommandCall> call_with(const std::vector<std::string>& command,
                               const PromotedSetting& setting);
-
-/// Returns the names in "{NAME}" within the words of a command, each once, in order.
-std::vector<std::string> placeholders_of(const std::vector<std::string>& command);
 
 /// Returns the words that give the setting to the program of `command`, the command with which it
 /// was tuned: those with placeholders, each behind the option that it is the value of, and

@@ -161,6 +161,7 @@ Result<OpenStudy> resume_study(Store& store, const StudyToResume& wanted) {
     if (wanted.workers) definition->workers = wanted.workers;
     if (wanted.slurm) definition->slurm = *wanted.slurm;
     if (!definition->slurm.empty()) definition->workers = definition->workers.value_or(1);
+    HOCKET_TRY(check_files(*definition));
     update.definition = to_json(*definition);
   }
   const auto taken = store.update_study(study->id, update);
@@ -184,6 +185,7 @@ CommandOptions command_options(const StudyRow& study, const StudyDefinition& def
           .other_objectives = definition.other_objectives,
           .limits = definition.limits,
           .skip = static_cast<std::size_t>(definition.skip),
+          .finds_warm_up = definition.finds_warm_up,
           .working_directory = definition.working_directory,
           .time_limit_ns = definition.time_limit_ns};
 }
@@ -209,9 +211,15 @@ Result<std::vector<Trial>> read_history(Store& store, std::int64_t study_id) {
 }
 
 Objective resolved_objective(Objective objective, const std::vector<Trial>& history) {
-  if (objective.kind != ObjectiveKind::automatic) return objective;
   const auto first = std::find_if(history.begin(), history.end(), is_complete);
   if (first == history.end()) return objective;
+  if (objective.kind == ObjectiveKind::regex && objective.unit.empty()) {
+    for (const auto& [name, values] : first->outcome.metrics) {
+      if (name.starts_with(kUnitMetricPrefix))
+        objective.unit = name.substr(kUnitMetricPrefix.size());
+    }
+  }
+  if (objective.kind != ObjectiveKind::automatic) return objective;
   objective.kind = has_report({*first}) ? ObjectiveKind::report : ObjectiveKind::wall;
   return objective;
 }

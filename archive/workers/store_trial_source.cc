@@ -7,6 +7,8 @@
 #include "archive/studies/open_study.h"
 #include "archive/studies/study_record.h"
 #include "archive/studies/told_trial.h"
+#include "tuner/study/few_measurements.h"
+#include "tuner/trial/warm_up.h"
 
 namespace hocket {
 namespace {
@@ -17,7 +19,8 @@ Result<StudyDefinition> definition_of(const StudyRow& study) {
   return definition;
 }
 
-/// Returns the samples of the best trial of the search; empty while none has completed.
+/// Returns the run of the best trial of the search, from its beginning; empty while none has
+/// completed.
 std::vector<double> incumbent_of(const std::vector<Trial>& history, Direction direction) {
   const Trial* best = nullptr;
   for (const Trial& trial : history) {
@@ -25,7 +28,7 @@ std::vector<double> incumbent_of(const std::vector<Trial>& history, Direction di
     const auto value = [&](const Trial& t) { return cost(*t.outcome.value, direction); };
     if (!best || value(trial) < value(*best)) best = &trial;
   }
-  return best ? best->outcome.samples : std::vector<double>();
+  return best ? whole_run(best->outcome) : std::vector<double>();
 }
 
 }  // namespace
@@ -115,7 +118,24 @@ Result<void> StoreTrialSource::finish(std::int64_t study_id, const Trial& trial)
     HOCKET_TRY(study);
     HOCKET_TRY(describe_study(store_, *study, *trial.outcome.report));
   }
-  return store_.finish_trial(trial.id, trial.outcome, trial.worker);
+  const auto why = too_few(study_id, trial);
+  HOCKET_TRY(why);
+  if (!*why) return store_.finish_trial(trial.id, trial.outcome, trial.worker);
+  TrialOutcome failed = trial.outcome;
+  set_failed(failed, **why);
+  return store_.finish_trial(trial.id, failed, trial.worker);
+}
+
+Result<std::optional<std::string>> StoreTrialSource::too_few(std::int64_t study_id,
+                                                             const Trial& trial) const {
+  const auto study = store_.study(std::to_string(study_id));
+  HOCKET_TRY(study);
+  const auto definition = definition_of(*study);
+  HOCKET_TRY(definition);
+  const auto history = read_history(store_, study_id);
+  HOCKET_TRY(history);
+  if (definition->allows_fewer || history->empty()) return std::nullopt;
+  return few_measurements(history->front().outcome, trial.outcome, definition->objective.direction);
 }
 
 }  // namespace hocket

@@ -3,6 +3,10 @@
 // Trials of the studies in a store, for workers in this process and for a daemon that gives them to
 // workers elsewhere. Thread-safe.
 
+#include <cstdint>
+#include <optional>
+#include <string>
+
 #include "archive/workers/trial_source.h"
 #include "store/store.h"
 
@@ -21,6 +25,8 @@ class StoreTrialSource final : public TrialSource {
 
  private:
   Result<std::int64_t> longest_trial_ns(std::int64_t study_id) const;
+  /// Returns why the trial has failed that delivered too little (tuner/study/few_measurements.h).
+  Result<std::optional<std::string>> too_few(std::int64_t study_id, const Trial& trial) const;
   /// Gives `answer` a trial of its study, with what that knows by now.
   Result<void> add_claimed(const TrialRow& row, ClaimAnswer& answer) const;
 

@@ -38,7 +38,8 @@ struct ClaimAnswer {
   // With a trial, what the worker needs to run it:
   /// Always there; with its objective as far as earlier trials have shown what it means.
   std::optional<StudyDefinition> definition = {};
-  /// Samples of the best trial, if this one may end early; otherwise empty.
+  /// Samples of the best trial from the beginning of its run, if this one may end early; otherwise
+  /// empty.
   std::vector<double> incumbent = {};
   bool has_report = false;  ///< a job's report was among the measurements of earlier trials
 };

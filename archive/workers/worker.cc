@@ -125,7 +125,8 @@ Result<TrialOutcome> Worker::outcome_of_run(const ClaimAnswer& claimed) {
     runner_ = std::move(*runner);
     is_resolved_ = claimed.definition->objective.kind != ObjectiveKind::automatic;
   }
-  auto outcome = runner_->run(claimed.trial->params, claimed.incumbent);
+  auto outcome =
+      runner_->run(claimed.trial->params, claimed.incumbent, shown_number(*claimed.trial));
   HOCKET_TRY(outcome);
   return finite_or_failed(std::move(*outcome));
 }

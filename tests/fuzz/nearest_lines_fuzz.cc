@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "core/base/check.h"
-#include "tuner/trial/nearest_lines.h"
+#include "tuner/trial/output/nearest_lines.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);

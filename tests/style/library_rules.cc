@@ -45,7 +45,7 @@ const std::vector<LibraryRule>& library_rules() {
         "benchmarks/servers/server_benchmark.cc"}},
       {"boost/beast", {"client/link/http_client.cc", "daemon/http/request_parser.cc"}},
       {"re2/",
-       {"tuner/trial/line_matcher.cc", "archive/profiles/import/communication_patterns.cc"}},
+       {"tuner/trial/output/line_matcher.cc", "archive/profiles/import/communication_patterns.cc"}},
       {"spdlog/", {"daemon/http/log.cc"}},
       {"prometheus/", {"daemon/metrics/metrics_text.cc"}},
       {"systemd/", {"daemon/server/systemd.cc"}},

@@ -9,7 +9,9 @@
 
 #include "core/base/check.h"
 #include "tuner/study/confirmation.h"
+#include "tuner/study/few_measurements.h"
 #include "tuner/study/front_confirmation.h"
+#include "tuner/trial/warm_up.h"
 
 namespace hocket {
 namespace {
@@ -115,6 +117,7 @@ class Study {
   const CancelToken& cancel_;
   std::vector<Trial> trials_;  ///< trials of the search first, in the order told to the session
   std::map<std::int64_t, Trial> running_;  ///< by their numbers
+  std::vector<double> incumbent_;          ///< run with which the latest search is compared
   std::string stopped_;                    ///< as in StudyResult
 };
 
@@ -161,6 +164,11 @@ Result<void> Study::wait() {
   HOCKET_CHECK(found != running_.end(), "a trial ends once, after it was started");
   Trial trial = std::move(**ended);
   trial.outcome = finite_or_failed(std::move(trial.outcome));
+  if (!options_.allows_fewer && !trials_.empty()) {
+    const Direction direction = direction_at(session_.directions(), 0);
+    if (auto why = few_measurements(trials_.front().outcome, trial.outcome, direction))
+      set_failed(trial.outcome, std::move(*why));
+  }
   trial.params = std::move(found->second.params);
   trial.began = found->second.began;
   trial.ended = now() + 1;
@@ -219,9 +227,8 @@ Result<bool> Study::start_searches() {
     const SessionNext next = session_.ask();
     if (!next.params) return false;
     const Trial* const incumbent = may_end_early ? lowest() : nullptr;
-    HOCKET_TRY(
-        start({.phase = TrialPhase::search, .params = *next.params},
-              incumbent ? std::span(incumbent->outcome.samples) : std::span<const double>()));
+    incumbent_ = incumbent ? whole_run(incumbent->outcome) : std::vector<double>();
+    HOCKET_TRY(start({.phase = TrialPhase::search, .params = *next.params}, incumbent_));
   }
   return true;
 }
@@ -336,6 +343,7 @@ StudyResult Study::conclude() {
 StudyOptions study_options(const StudyDefinition& definition) {
   return {.session = session_options(definition),
           .confirm_pairs = static_cast<int>(definition.confirm_pairs),
+          .allows_fewer = definition.allows_fewer,
           .end_trials_early = definition.end_trials_early,
           .needs_default = definition.needs_default,
           .stopped = definition.stopped,

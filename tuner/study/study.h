@@ -40,6 +40,8 @@ namespace hocket {
 struct StudyOptions {
   SessionOptions session;  ///< no donor counts with several objectives
   int confirm_pairs = 5;   ///< limit; with fewer than 2 a default that works is never replaced
+  /// A trial may deliver fewer measurements than the default (tuner/study/few_measurements.h).
+  bool allows_fewer = false;
   bool end_trials_early = false;  ///< ends hopeless trials of the search (tuner/trial/early_end.h)
   /// Ends the search after its first trial, which is of the default, when that does not complete.
   bool needs_default = false;

@@ -6,6 +6,7 @@
 
 #include "core/base/json_reader.h"
 #include "tuner/space/schedule_space.h"
+#include "tuner/trial/placeholder.h"
 
 namespace hocket {
 namespace {
@@ -119,6 +120,8 @@ void read_optional_fields(JsonReader& reader, StudyDefinition& target) {
   reader.flag("stop_early", target.stop_early, false);
   reader.flag("end_trials_early", target.end_trials_early, false);
   reader.flag("needs_default", target.needs_default, false);
+  reader.flag("finds_warm_up", target.finds_warm_up, false);
+  reader.flag("allows_fewer", target.allows_fewer, false);
   reader.integer("workers", target.workers, 0, kMostWorkers);
   reader.text("slurm", target.slurm, "");
   reader.text("stopped", target.stopped, "");
@@ -157,6 +160,31 @@ Result<std::vector<Objective>> parse_objectives(const std::vector<std::string>& 
   return objectives;
 }
 
+std::optional<std::string> shared_file(const StudyDefinition& definition) {
+  std::vector<Objective> measured = objectives_of(definition);
+  for (const MetricLimit& limit : definition.limits) measured.push_back(limit.objective);
+  for (const Objective& objective : measured) {
+    if (objective.kind != ObjectiveKind::file) continue;
+    const auto names = placeholders_of({objective.argument});
+    const auto has = [&](const std::string& name) { return std::ranges::count(names, name) > 0; };
+    const auto& parameters = definition.space.parameters();
+    const bool is_own =
+        has(kTrialPlaceholder) || has(kWorkerPlaceholder) ||
+        std::ranges::all_of(parameters, [&](const Parameter& each) { return has(each.name); });
+    if (!is_own) return objective.argument;
+  }
+  return std::nullopt;
+}
+
+Result<void> check_files(const StudyDefinition& definition) {
+  if (definition.workers.value_or(1) == 1) return {};
+  const auto path = shared_file(definition);
+  if (!path) return {};
+  return invalid("--workers: trials at the same time would write one file, " + *path +
+                 "; give each its own: --objective 'file:result-{TRIAL}.txt', and {TRIAL} or the "
+                 "environment variable HOCKET_TRIAL where the command names the file");
+}
+
 Result<void> validate(const StudyDefinition& definition) {
   return check_range("trials", definition.trials, 1, kMostRuns)
       .and_then([&] { return check_range("confirm", definition.confirm_pairs, 0, kMostRuns); })
@@ -189,6 +217,8 @@ nlohmann::json to_json(const StudyDefinition& definition) {
   if (definition.stop_early) document["stop_early"] = true;
   if (definition.end_trials_early) document["end_trials_early"] = true;
   if (definition.needs_default) document["needs_default"] = true;
+  if (definition.allows_fewer) document["allows_fewer"] = true;
+  if (definition.finds_warm_up) document["finds_warm_up"] = true;
   if (definition.workers) document["workers"] = *definition.workers;
   if (!definition.slurm.empty()) document["slurm"] = definition.slurm;
   if (!definition.stopped.empty()) document["stopped"] = definition.stopped;

@@ -32,6 +32,8 @@ struct StudyDefinition {
   std::vector<MetricLimit> limits = {};
   /// Number of matches of a regex objective to drop.
   std::int64_t skip = 0;
+  /// Drops the warm-up that the samples of a regex or file objective show (tuner/trial/warm_up.h).
+  bool finds_warm_up = false;
   SearchMethod method = SearchMethod::model;
   /// At least 0.
   std::int64_t seed = 1;
@@ -48,6 +50,8 @@ struct StudyDefinition {
   bool stop_early = false;
   /// Applies the rule of tuner/trial/early_end.h.
   bool end_trials_early = false;
+  /// A trial may deliver fewer measurements than the default (tuner/study/few_measurements.h).
+  bool allows_fewer = false;
   /// Ends the search when the default fails (tuner/study/study.h).
   bool needs_default = false;
   /// Step description of the default, for the search's model.
@@ -79,6 +83,14 @@ Result<std::vector<Objective>> parse_objectives(const std::vector<std::string>& 
 /// that the scheduler refuses, and options that require a single objective if there are several.
 Result<void> validate(const StudyDefinition& definition);
 
+/// Returns the path of the file of an objective or a limit that trials at the same time would
+/// share: relative paths are in the working directory of all trials, and neither {TRIAL}, {WORKER}
+/// (tuner/trial/placeholder.h) nor all parameters are in it. Nothing if each trial has its own.
+std::optional<std::string> shared_file(const StudyDefinition& definition);
+
+/// Refuses a definition whose trials run at the same time and share a file.
+Result<void> check_files(const StudyDefinition& definition);
+
 /// `{"format":"hocket-study","version":1,"space":…,"objective":"auto","skip":0,"seed":1,
 /// "trials":15,"confirm_pairs":3,"time_limit_ns":…,"working_directory":"/…","limits":
 /// ["memory<=4294967296"],"method":"model","stop_early":true,"end_trials_early":true,
@@ -86,7 +98,8 @@ Result<void> validate(const StudyDefinition& definition);
 /// "transfer":"","donor":{"study":"gpt2-1","distance":2.5,"evaluations":[{"params":{…},"value":…,
 /// "standard_error":…},…]}}`; "limits" and what follows may be absent, as may "distance". Several
 /// objectives are an array: `"objective":["report","memory"]`. "default_sources"
-/// (tuner/study/default_source.h), "workers" and "slurm" may be absent.
+/// (tuner/study/default_source.h), "workers", "slurm", "finds_warm_up" and
+/// "allows_fewer" may be absent.
 nlohmann::json to_json(const StudyDefinition& definition);
 
 /// Reads and validates the JSON form.

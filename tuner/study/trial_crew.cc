@@ -18,7 +18,7 @@ Result<std::int64_t> SerialCrew::start(const Trial& trial, std::span<const doubl
 Result<std::optional<Trial>> SerialCrew::wait() {
   HOCKET_CHECK(started_, "a serial crew waits for a trial that was started");
   Trial trial = *std::exchange(started_, std::nullopt);
-  auto outcome = runner_.run(trial.params, incumbent_);
+  auto outcome = runner_.run(trial.params, incumbent_, shown_number(trial));
   HOCKET_TRY(outcome);
   trial.outcome = std::move(*outcome);
   ++next_number_;

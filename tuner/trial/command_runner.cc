@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <system_error>
 #include <utility>
 
@@ -14,39 +15,29 @@
 #include "tuner/space/schedule_space.h"
 #include "tuner/trial/early_end.h"
 #include "tuner/trial/objective_unit.h"
+#include "tuner/trial/output/output_lines.h"
+#include "tuner/trial/pipe_status.h"
+#include "tuner/trial/placeholder.h"
 #include "tuner/trial/running_samples.h"
+#include "tuner/trial/warm_up.h"
 
 namespace hocket {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char *kTrialVariable = "HOCKET_TRIAL", *kWorkerVariable = "HOCKET_WORKER";
 constexpr const char* kReportName = "report.json";
 constexpr const char* kIterationsName = "iterations";
 /// Within this time a batch system has signalled all processes of a job.
 constexpr int kSignalGapMs = 250;
 constexpr std::size_t kMessageLines = 5, kMessageLimitBytes = 1000;
 
-/// Returns `argument` with every {NAME} of a parameter replaced; replacements are not expanded
-/// again.
-std::string substituted(std::string_view argument, const Params& params) {
-  std::string result;
-  while (!argument.empty()) {
-    if (argument.front() == '{') {
-      const auto end = argument.find('}');
-      const auto it = end == std::string_view::npos
-                          ? params.end()
-                          : params.find(std::string(argument.substr(1, end - 1)));
-      if (it != params.end()) {
-        result += to_text(it->second);
-        argument.remove_prefix(end + 1);
-        continue;
-      }
-    }
-    result += argument.front();
-    argument.remove_prefix(1);
-  }
-  return result;
+/// Returns what {NAME} stands for: `others`, and the parameters, which hide those of their names.
+std::map<std::string, std::string> placeholder_values(const Params& params,
+                                                      std::map<std::string, std::string> others) {
+  for (const auto& [name, value] : params) others[name] = to_text(value);
+  return others;
 }
 
 void add_report(const RunReport& report, TrialOutcome& outcome) {
@@ -96,20 +87,31 @@ std::string over_memory_text(const ProcessResult& result, std::int64_t limit_byt
 /// Returns how the command ended and its last output.
 std::string describe_failure(const ProcessResult& result) {
   const bool silent = result.stderr_text.find_first_not_of("\r\n") == std::string::npos;
-  const std::string said = last_lines(silent ? result.stdout_text : result.stderr_text,
+  const std::string said = last_lines(last_states(silent ? result.stdout_text : result.stderr_text),
                                       kMessageLines, kMessageLimitBytes);
   const std::string end = "the command ended with " + describe_end(result);
   if (said.empty()) return end + " and said nothing";
   return end + ", its last output: " + said;
 }
 
-/// Returns the outcome of a trial that was ended early with `samples`, by a test with p-value `p`.
-TrialOutcome ended_trial(std::vector<double> samples, double p, Direction direction) {
+/// Keeps the first `count` samples of a run as its warm-up.
+void note_warm_up(std::span<const double> samples, std::size_t count, TrialOutcome& outcome) {
+  if (count == 0) return;
+  const auto first = samples.first(count);
+  outcome.metrics[kWarmUpMetric].assign(first.begin(), first.end());
+}
+
+/// Returns the outcome of a trial that was ended early with `samples`.
+TrialOutcome ended_trial(std::span<const double> samples, const EarlyEnd& end,
+                         Direction direction) {
   char text[120];
   std::snprintf(text, sizeof text,
                 "ended early after %zu iterations: %s than the best so far (p = %.2g)",
-                samples.size(), direction == Direction::maximise ? "lower" : "slower", p);
-  TrialOutcome outcome = complete_trial(std::move(samples));
+                samples.size(), direction == Direction::maximise ? "lower" : "slower", end.p);
+  const auto counted = samples.subspan(end.warm_up);
+  TrialOutcome outcome = complete_trial({counted.begin(), counted.end()});
+  outcome.metrics[kEndedEarlyMetric] = {static_cast<double>(samples.size())};
+  note_warm_up(samples, end.warm_up, outcome);
   outcome.message = text;
   return outcome;
 }
@@ -150,9 +152,11 @@ Result<void> remove_numbers(const fs::path& path) {
 
 }  // namespace
 
-Result<CommandCall> call_with(const std::vector<std::string>& command, const Params& params) {
+Result<CommandCall> call_with(const std::vector<std::string>& command, const Params& params,
+                              std::map<std::string, std::string> others) {
+  const auto values = placeholder_values(params, std::move(others));
   CommandCall call;
-  for (const auto& argument : command) call.argv.push_back(substituted(argument, params));
+  for (const auto& argument : command) call.argv.push_back(filled_text(argument, values));
   bool has_knob = false;
   for (const auto& [name, value] : params) {
     // A region's knob has a name that is not valid in a shell.
@@ -183,26 +187,48 @@ Result<CommandRunner> CommandRunner::make(CommandOptions options, const Clock& c
 
 CommandRunner::CommandRunner(CommandOptions options, const Clock& clock, const CancelToken& cancel,
                              ScratchFolder folder)
-    : options_(std::move(options)), clock_(&clock), cancel_(&cancel), folder_(std::move(folder)) {}
+    : options_(std::move(options)), clock_(&clock), cancel_(&cancel), folder_(std::move(folder)) {
+  units_.push_back(number_unit(options_.objective.unit));
+  for (const Objective& other : options_.other_objectives)
+    units_.push_back(number_unit(other.unit));
+}
 
 fs::path CommandRunner::scratch_file(const char* name) const {
   return fs::path(folder_.path()) / name;
 }
 
 fs::path CommandRunner::file_of(const Objective& objective) const {
-  return fs::path(options_.working_directory) / objective.argument;
+  return fs::path(options_.working_directory) / filled(objective).argument;
 }
 
-Result<ProcessOptions> CommandRunner::process_options(const Params& params) const {
-  auto call = call_with(options_.command, params);
+Objective CommandRunner::filled(Objective objective) const {
+  if (objective.kind == ObjectiveKind::file)
+    objective.argument = filled_text(objective.argument, values_);
+  return objective;
+}
+
+std::map<std::string, std::string> CommandRunner::names_of(std::int64_t number) const {
+  std::map<std::string, std::string> names = {{kTrialPlaceholder, std::to_string(number)}};
+  const auto own = options_.environment.find(kWorkerVariable);
+  const char* const inherited = std::getenv(kWorkerVariable);
+  names[kWorkerPlaceholder] = own != options_.environment.end() ? own->second
+                              : inherited                       ? inherited
+                                                                : "0";
+  return names;
+}
+
+Result<ProcessOptions> CommandRunner::process_options(const Params& params,
+                                                      std::int64_t number) const {
+  auto call = call_with(options_.command, params, names_of(number));
   HOCKET_TRY(call);
   ProcessOptions process;
-  process.argv = std::move(call->argv);
+  process.argv = with_pipe_status(std::move(call->argv));
   process.environment = std::move(call->environment);
   process.environment.insert(options_.environment.begin(), options_.environment.end());
   process.working_directory = options_.working_directory;
   process.time_limit_ns = options_.time_limit_ns;
   process.memory_limit_bytes = memory_limit_bytes(options_.limits);
+  process.environment[kTrialVariable] = std::to_string(number);
   process.environment["HOCKET_REPORT"] = scratch_file(kReportName).string();
   process.environment["HOCKET_ITERATIONS"] = scratch_file(kIterationsName).string();
   return process;
@@ -235,25 +261,28 @@ bool CommandRunner::is_about_to_end(const ProcessResult& result) const {
   return cancel_->cancelled();
 }
 
-Result<TrialOutcome> CommandRunner::run(const Params& params, std::span<const double> incumbent) {
+Result<TrialOutcome> CommandRunner::run(const Params& params, std::span<const double> incumbent,
+                                        std::int64_t number) {
+  values_ = placeholder_values(params, names_of(number));
   HOCKET_TRY(remove_stale_files());
-  auto process = process_options(params);
+  auto process = process_options(params, number);
   HOCKET_TRY(process);
   const Objective& objective = options_.objective;
   std::optional<LiveSamples> live;
   std::vector<double> samples;
-  std::optional<double> p;
+  std::optional<EarlyEnd> end;
   const std::vector<double> best = costs(incumbent, objective.direction);
   if (incumbent.size() >= kLeastSamples && LiveSamples::can_see(objective)) {
     auto made = LiveSamples::make(
         objective, options_.skip,
-        objective.kind == ObjectiveKind::file ? file_of(objective) : scratch_file(kIterationsName));
+        objective.kind == ObjectiveKind::file ? file_of(objective) : scratch_file(kIterationsName),
+        units_.front());
     HOCKET_TRY(made);
     live.emplace(std::move(*made));
     process->watch = [&](const OutputSoFar& output) {
       samples = live->read(output);
-      p = early_end(costs(samples, objective.direction), best);
-      return p.has_value();
+      end = early_end(costs(samples, objective.direction), best);
+      return end.has_value();
     };
   }
   const auto result = run_process(*process, *clock_, *cancel_);
@@ -261,9 +290,8 @@ Result<TrialOutcome> CommandRunner::run(const Params& params, std::span<const do
   if (result->cancelled || (!result->succeeded() && is_about_to_end(*result))) {
     return failure(ErrorCode::interrupted, "interrupted while the command ran");
   }
-  TrialOutcome outcome = result->ended_early
-                             ? ended_trial(std::move(samples), *p, objective.direction)
-                             : judge(params, *result);
+  TrialOutcome outcome = result->ended_early ? ended_trial(samples, *end, objective.direction)
+                                             : judge(params, *result);
   outcome.output = result->output;
   outcome.metrics["wall_ns"] = {static_cast<double>(result->wall_ns)};
   outcome.metrics["peak_memory_bytes"] = {static_cast<double>(result->peak_memory_bytes)};
@@ -317,16 +345,36 @@ TrialEvidence CommandRunner::evidence_for(const Objective& objective, const Proc
   return evidence;
 }
 
+std::size_t CommandRunner::warm_up_in(const Objective& objective,
+                                      std::span<const double> samples) const {
+  const bool is_own =
+      objective.kind == ObjectiveKind::regex || objective.kind == ObjectiveKind::file;
+  if (!options_.finds_warm_up || !is_own) return 0;
+  return warm_up_of(costs(samples, objective.direction));
+}
+
 void CommandRunner::measure(const ProcessResult& result, TrialOutcome& outcome) {
   if (options_.objective.kind == ObjectiveKind::automatic) {
     options_.objective.kind = outcome.report ? ObjectiveKind::report : ObjectiveKind::wall;
   }
-  auto measured = evaluate_objective(options_.objective, options_.skip,
-                                     evidence_for(options_.objective, result, outcome));
+  auto measured =
+      evaluate_objective(filled(options_.objective), options_.skip,
+                         evidence_for(options_.objective, result, outcome), units_.front());
   const auto others = measured ? measure_others(result, outcome) : failure(measured.error());
   if (!others) {
     outcome.message = printable(others.error().message, kMessageLimitBytes);
     return;
+  }
+  if (const auto& unit = units_.front(); unit && options_.objective.unit.empty())
+    outcome.metrics[std::string(kUnitMetricPrefix) + unit->name] = {unit->factor};
+  const std::size_t warm_up = warm_up_in(options_.objective, measured->samples);
+  note_warm_up(measured->samples, warm_up, outcome);
+  if (warm_up > 0) {
+    outcome.message +=
+        (outcome.message.empty() ? "" : "; ") +
+        ("without its first " + std::to_string(warm_up) + " of " +
+         std::to_string(measured->samples.size()) + " measurements, which are warm-up");
+    *measured = without_first(std::move(*measured), warm_up);
   }
   outcome.state = TrialState::complete;
   outcome.value = measured->value;
@@ -334,13 +382,13 @@ void CommandRunner::measure(const ProcessResult& result, TrialOutcome& outcome) 
   outcome.samples = std::move(measured->samples);
 }
 
-Result<void> CommandRunner::measure_others(const ProcessResult& result,
-                                           TrialOutcome& outcome) const {
+Result<void> CommandRunner::measure_others(const ProcessResult& result, TrialOutcome& outcome) {
   for (std::size_t i = 0; i < options_.other_objectives.size(); ++i) {
     const Objective& objective = options_.other_objectives[i];
-    auto measured =
-        evaluate_objective(objective, options_.skip, evidence_for(objective, result, outcome));
+    auto measured = evaluate_objective(filled(objective), options_.skip,
+                                       evidence_for(objective, result, outcome), units_[i + 1]);
     if (!measured) return failure(measured.error().in("objective " + label_of(objective)));
+    *measured = without_first(std::move(*measured), warm_up_in(objective, measured->samples));
     outcome.others.push_back(measured->value);
     outcome.metrics[metric_of_other(i)] = std::move(measured->samples);
   }
@@ -353,7 +401,8 @@ void CommandRunner::apply_limits(const ProcessResult& result, TrialOutcome& outc
     const Objective& objective = limit.objective;
     const bool only_grows =
         objective.kind == ObjectiveKind::memory || objective.kind == ObjectiveKind::wall;
-    if (result.ended_early && (!only_grows || limit.is_least)) continue;
+    const bool counts_early = limit.is_forbidden || (only_grows && !limit.is_least);
+    if (result.ended_early && !counts_early) continue;
     const auto why = limit_problem(limit, options_.skip, evidence_for(objective, result, outcome));
     if (!why) continue;
     set_failed(outcome, printable(*why, kMessageLimitBytes));

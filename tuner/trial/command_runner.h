@@ -2,11 +2,12 @@
 
 // Runs each trial as one execution of a command. One thread at a time.
 //
-// A trial passes its parameters in three ways: "{NAME}" in an argument is replaced (a {NAME} that
-// is not a parameter stays), NAME=VALUE is set in the environment, and if some parameters are knobs
-// of the scheduler, HOCKET_CONFIG holds the resulting ScheduleConfig. HOCKET_REPORT and
-// HOCKET_ITERATIONS name files in a private folder: a hocket job writes its report to the first and
-// appends its iterations to the second as they are measured.
+// A trial passes its parameters in three ways: "{NAME}" in an argument is replaced
+// (tuner/trial/placeholder.h), NAME=VALUE is set in the environment, and if some parameters are
+// knobs of the scheduler, HOCKET_CONFIG holds the resulting ScheduleConfig. HOCKET_TRIAL is the
+// number of the trial; the path of an objective's file is filled in like an argument. HOCKET_REPORT
+// and HOCKET_ITERATIONS name files in a private folder: a hocket job writes its report to the first
+// and appends its iterations to the second as they are measured.
 
 #include <cstdint>
 #include <filesystem>
@@ -34,15 +35,19 @@ struct CommandCall {
 };
 
 /// Returns the call of `command` with `params`, as described above, without the files of a trial.
-/// invalid_argument for knob values that the scheduler refuses.
-Result<CommandCall> call_with(const std::vector<std::string>& command, const Params& params);
+/// `others` are further values of placeholders. invalid_argument for knob values that the scheduler
+/// refuses.
+Result<CommandCall> call_with(const std::vector<std::string>& command, const Params& params,
+                              std::map<std::string, std::string> others = {});
 
 struct CommandOptions {
   std::vector<std::string> command;
   Objective objective;
   std::vector<Objective> other_objectives = {};  ///< must not be automatic
   std::vector<MetricLimit> limits = {};
-  std::size_t skip = 0;           ///< leading matches of a regex objective to drop as warm-up
+  std::size_t skip = 0;  ///< leading matches of a regex objective to drop as warm-up
+  /// Drops what the samples of a regex or file objective show of a warm-up (tuner/trial/warm_up.h).
+  bool finds_warm_up = false;
   std::string working_directory;  ///< empty: that of this process
   std::optional<std::int64_t> time_limit_ns;
   /// Added to the environment of every trial; parameters come before.
@@ -61,11 +66,13 @@ class CommandRunner final : public TrialRunner {
   /// A command that ends with a status other than 0 has failed, unless it delivered a full report
   /// first: that trial is complete, with a warning. When the time limit expires, the whole process
   /// tree is ended. The tree is also ended when the samples visible so far
-  /// (tuner/trial/running_samples.h) are slower than the incumbent's; that trial is complete, with
-  /// those samples. A trial that exceeds a limit has failed; for a trial that was ended early only
-  /// the greatest values of memory and wall time apply, because those metrics can only grow. A
-  /// trial without a value for a further objective has failed.
-  Result<TrialOutcome> run(const Params& params, std::span<const double> incumbent) override;
+  /// (tuner/trial/running_samples.h) are slower than the incumbent's at the same places
+  /// (tuner/trial/early_end.h); that trial is complete, with those samples behind its warm-up. A
+  /// trial that exceeds a limit has failed; for a trial that was ended early only the greatest
+  /// values of memory and wall time apply, because those metrics can only grow, and what must never
+  /// be printed. A trial without a value for a further objective has failed.
+  Result<TrialOutcome> run(const Params& params, std::span<const double> incumbent,
+                           std::int64_t number = 1) override;
 
   /// Returns the objective, with `auto` resolved once a trial has shown whether the job writes
   /// reports.
@@ -79,18 +86,24 @@ class CommandRunner final : public TrialRunner {
   /// system that ends a job sends SIGTERM to all its processes, one after the other. How the
   /// command ended then says nothing about its parameters.
   bool is_about_to_end(const ProcessResult& result) const;
-  Result<ProcessOptions> process_options(const Params& params) const;
+  Result<ProcessOptions> process_options(const Params& params, std::int64_t number) const;
+  /// Returns what placeholders stand for beside the parameters.
+  std::map<std::string, std::string> names_of(std::int64_t number) const;
+  /// Returns the objective with the path of its file filled in for the running trial.
+  Objective filled(Objective objective) const;
   std::filesystem::path scratch_file(const char* name) const;
   std::filesystem::path file_of(const Objective& objective) const;
   Result<void> remove_stale_files() const;
   /// Returns the outcome of a command that was not ended early, before limits are applied.
   TrialOutcome judge(const Params& params, const ProcessResult& result);
   bool needs_report() const;
+  /// Returns how many of the first samples of an objective do not count.
+  std::size_t warm_up_in(const Objective& objective, std::span<const double> samples) const;
   TrialEvidence evidence_for(const Objective& objective, const ProcessResult& result,
                              const TrialOutcome& outcome) const;
   /// Evaluates all objectives into `outcome`; resolves an automatic first objective.
   void measure(const ProcessResult& result, TrialOutcome& outcome);
-  Result<void> measure_others(const ProcessResult& result, TrialOutcome& outcome) const;
+  Result<void> measure_others(const ProcessResult& result, TrialOutcome& outcome);
   /// Turns a complete `outcome` that exceeds a limit into a failed one.
   void apply_limits(const ProcessResult& result, TrialOutcome& outcome) const;
 
@@ -98,6 +111,10 @@ class CommandRunner final : public TrialRunner {
   const Clock* clock_;
   const CancelToken* cancel_;
   ScratchFolder folder_;
+  std::map<std::string, std::string> values_ = {};  ///< of placeholders, in the running trial
+  /// Units of the objectives' numbers, the first objective's in front, as far as a trial has shown
+  /// them: programs choose a unit for each value.
+  std::vector<std::optional<NumberUnit>> units_;
 };
 
 }  // namespace hocket

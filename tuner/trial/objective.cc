@@ -9,8 +9,8 @@
 #include "core/base/check.h"
 #include "core/base/statistics.h"
 #include "core/base/text.h"
-#include "tuner/trial/line_matcher.h"
-#include "tuner/trial/nearest_lines.h"
+#include "tuner/trial/output/line_matcher.h"
+#include "tuner/trial/output/nearest_lines.h"
 
 namespace hocket {
 namespace {
@@ -66,25 +66,20 @@ Error no_match(const std::string& pattern, const TrialEvidence& evidence) {
 }
 
 Result<ObjectiveMeasurement> from_output(const std::string& pattern, std::size_t skip,
-                                         const TrialEvidence& evidence) {
+                                         const TrialEvidence& evidence,
+                                         std::optional<NumberUnit>& unit) {
   const auto matcher = LineMatcher::make(pattern);
   HOCKET_TRY(matcher);
-  auto matches = matcher->first_groups(evidence.stdout_text);
-  if (matches.empty()) matches = matcher->first_groups(evidence.stderr_text);
+  auto matches = matcher->matches(evidence.stdout_text);
+  if (matches.empty()) matches = matcher->matches(evidence.stderr_text);
   if (matches.empty()) return failure(no_match(pattern, evidence));
   if (matches.size() <= skip) {
     return invalid(std::to_string(matches.size()) + " matches of " + pattern +
                    ", all among the first " + std::to_string(skip) + ", which are skipped");
   }
-  std::vector<double> samples;
-  for (std::size_t i = skip; i < matches.size(); ++i) {
-    const auto sample = parse_sample(matches[i]);
-    if (!sample) {
-      return failure(sample.error().in("match " + std::to_string(i + 1) + " of " + pattern));
-    }
-    samples.push_back(*sample);
-  }
-  return measurement(std::move(samples));
+  auto samples = measured_samples(matches, skip, pattern, unit);
+  HOCKET_TRY(samples);
+  return measurement(std::move(*samples));
 }
 
 Result<ObjectiveMeasurement> from_file(const std::string& path,
@@ -193,6 +188,13 @@ std::string label_of(const Objective& objective) {
 
 Result<ObjectiveMeasurement> evaluate_objective(const Objective& objective, std::size_t skip,
                                                 const TrialEvidence& evidence) {
+  auto unit = number_unit(objective.unit);
+  return evaluate_objective(objective, skip, evidence, unit);
+}
+
+Result<ObjectiveMeasurement> evaluate_objective(const Objective& objective, std::size_t skip,
+                                                const TrialEvidence& evidence,
+                                                std::optional<NumberUnit>& unit) {
   switch (objective.kind) {
     case ObjectiveKind::automatic:
       break;
@@ -203,7 +205,7 @@ Result<ObjectiveMeasurement> evaluate_objective(const Objective& objective, std:
     case ObjectiveKind::report:
       return from_report(evidence.report);
     case ObjectiveKind::regex:
-      return from_output(objective.argument, skip, evidence);
+      return from_output(objective.argument, skip, evidence, unit);
     case ObjectiveKind::file:
       return from_file(objective.argument, evidence.file_text);
   }

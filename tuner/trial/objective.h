@@ -12,6 +12,7 @@
 #include "core/base/result.h"
 #include "core/protocol/direction.h"
 #include "core/protocol/job_report.h"
+#include "tuner/trial/output/measured_number.h"
 
 namespace hocket {
 
@@ -45,6 +46,10 @@ Result<Objective> parse_objective(std::string_view text);
 /// Returns text that parse_objective() reads back.
 std::string to_text(const Objective& objective);
 
+/// Begins the name of a metric of a trial that says in which unit its program printed the numbers
+/// of a pattern, where the objective names none: "unit ms".
+inline constexpr std::string_view kUnitMetricPrefix = "unit ";
+
 /// Returns whether both measure the same, whatever they are called.
 bool measures_same(const Objective& a, const Objective& b);
 
@@ -67,9 +72,15 @@ struct ObjectiveMeasurement {
 };
 
 /// Returns the measurement after dropping the first `skip` matches of a pattern. Patterns are
-/// searched in stdout, and in stderr if stdout holds no match; only the first 4,096 bytes of each
-/// line count. The error names the missing input, or quotes text that is not a finite number of at
-/// least 0. Requires a kind other than automatic.
+/// searched in stdout, and in stderr if stdout holds no match (tuner/trial/output/line_matcher.h);
+/// their numbers are read as tuner/trial/output/measured_number.h says, in `unit`, which is that of
+/// the first sample if it is not known yet. The error names the missing input, or quotes text that
+/// is not a finite number of at least 0. Requires a kind other than automatic.
+Result<ObjectiveMeasurement> evaluate_objective(const Objective& objective, std::size_t skip,
+                                                const TrialEvidence& evidence,
+                                                std::optional<NumberUnit>& unit);
+/// The same for an objective whose unit no other trial has shown: the one that it names itself, if
+/// programs print in that.
 Result<ObjectiveMeasurement> evaluate_objective(const Objective& objective, std::size_t skip,
                                                 const TrialEvidence& evidence);
 

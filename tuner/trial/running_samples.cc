@@ -6,6 +6,7 @@
 
 #include "core/base/check.h"
 #include "core/base/json.h"
+#include "tuner/trial/output/output_lines.h"
 
 namespace hocket {
 namespace {
@@ -28,14 +29,14 @@ bool LiveSamples::can_see(const Objective& objective) {
 }
 
 Result<LiveSamples> LiveSamples::make(const Objective& objective, std::size_t skip,
-                                      std::filesystem::path file) {
+                                      std::filesystem::path file, std::optional<NumberUnit> unit) {
   HOCKET_CHECK(can_see(objective), "samples that can be seen");
-  if (objective.kind != ObjectiveKind::regex) {
-    return LiveSamples(std::nullopt, 0, std::move(file));
-  }
+  if (objective.kind != ObjectiveKind::regex)
+    return LiveSamples(std::nullopt, 0, std::move(file), {});
   auto matcher = LineMatcher::make(objective.argument);
   HOCKET_TRY(matcher);
-  return LiveSamples(std::move(*matcher), skip, {});
+  if (!unit) unit = number_unit(objective.unit);
+  return LiveSamples(std::move(*matcher), skip, {}, std::move(unit));
 }
 
 const std::vector<double>& LiveSamples::read(const OutputSoFar& output) {
@@ -48,11 +49,15 @@ const std::vector<double>& LiveSamples::read(const OutputSoFar& output) {
 }
 
 void LiveSamples::match_new_lines(std::string_view text, Seen& seen) const {
-  const auto last = text.find_last_of("\r\n");
-  if (last == std::string_view::npos || last < seen.bytes) return;
-  auto found = matcher_->first_groups(text.substr(seen.bytes, last + 1 - seen.bytes));
+  const auto fresh = text.substr(std::min(seen.bytes, text.size()));
+  std::size_t complete = 0;
+  OutputLines lines(fresh);
+  while (lines.next()) {
+    if (lines.is_ended()) complete = lines.consumed();
+  }
+  auto found = matcher_->matches(fresh.substr(0, complete));
   std::ranges::move(found, std::back_inserter(seen.matches));
-  seen.bytes = last + 1;
+  seen.bytes += complete;
 }
 
 Result<std::vector<double>> LiveSamples::read_output(const OutputSoFar& output) {
@@ -60,13 +65,8 @@ Result<std::vector<double>> LiveSamples::read_output(const OutputSoFar& output) 
   // Matches evaluate_objective(): stderr counts while stdout holds no match.
   if (stdout_.matches.empty()) match_new_lines(output.stderr_text, stderr_);
   const auto& matches = stdout_.matches.empty() ? stderr_.matches : stdout_.matches;
-  std::vector<double> samples;
-  for (std::size_t i = skip_; i < matches.size(); ++i) {
-    const auto sample = parse_sample(matches[i]);
-    HOCKET_TRY(sample);
-    samples.push_back(*sample);
-  }
-  return samples;
+  auto unit = unit_;
+  return measured_samples(matches, skip_, {}, unit);
 }
 
 Result<std::vector<double>> LiveSamples::read_numbers() const {

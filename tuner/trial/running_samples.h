@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "tuner/trial/line_matcher.h"
 #include "tuner/trial/objective.h"
+#include "tuner/trial/output/line_matcher.h"
 #include "tuner/trial/process.h"
 
 namespace hocket {
@@ -28,9 +28,9 @@ class LiveSamples {
 
   /// `file` is the file to which numbers are written line by line: the objective's own file, or the
   /// file to which a hocket job writes its iterations; unused for a pattern. Requires
-  /// can_see(objective).
+  /// can_see(objective). `unit` is that of earlier trials.
   static Result<LiveSamples> make(const Objective& objective, std::size_t skip,
-                                  std::filesystem::path file);
+                                  std::filesystem::path file, std::optional<NumberUnit> unit = {});
 
   /// Returns all samples so far, from complete lines. Returns none if the content cannot be parsed
   /// as samples: evaluate_objective() reports the error after the command has ended.
@@ -40,11 +40,12 @@ class LiveSamples {
   /// Progress in one stream that is searched for the pattern, each line once.
   struct Seen {
     std::size_t bytes = 0;
-    std::vector<std::string> matches = {};
+    std::vector<LineMatch> matches = {};
   };
 
-  LiveSamples(std::optional<LineMatcher> matcher, std::size_t skip, std::filesystem::path file)
-      : matcher_(std::move(matcher)), skip_(skip), file_(std::move(file)) {}
+  LiveSamples(std::optional<LineMatcher> matcher, std::size_t skip, std::filesystem::path file,
+              std::optional<NumberUnit> unit)
+      : matcher_(std::move(matcher)), skip_(skip), file_(std::move(file)), unit_(std::move(unit)) {}
 
   void match_new_lines(std::string_view text, Seen& seen) const;
   Result<std::vector<double>> read_output(const OutputSoFar& output);
@@ -53,6 +54,7 @@ class LiveSamples {
   std::optional<LineMatcher> matcher_;
   std::size_t skip_;
   std::filesystem::path file_;
+  std::optional<NumberUnit> unit_;
   Seen stdout_ = {}, stderr_ = {};
   bool given_up_ = false;
   std::vector<double> samples_ = {};

@@ -1,18 +1,24 @@
 // hocket with: runs a command with its promoted setting.
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "cli/base/command_line.h"
 #include "cli/inputs/access/key_source.h"
+#include "cli/inputs/access/store_access.h"
 #include "cli/inputs/promotion/found_setting.h"
 #include "cli/process/exec_command.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/setting_change.h"
+#include "core/base/bounded_call.h"
 #include "core/base/text.h"
+#include "tuner/study/study_definition.h"
 
 namespace hocket {
 namespace {
@@ -22,16 +28,43 @@ struct WithOptions {
   std::string study;
 };
 
+/// With the time that looking for the setting takes, within the three seconds that a start may
+/// take.
+constexpr std::int64_t kNamesLimitNs = 400'000'000;
+
+/// Returns the names of the parameters of all studies in the store; none if it cannot be read soon.
+std::set<std::string> tuned_names(const SettingSource& source) {
+  const auto read = [option = source.store]() -> Result<std::set<std::string>> {
+    const auto store = open_for_reading(option);
+    HOCKET_TRY(store);
+    const auto studies = (*store)->studies();
+    HOCKET_TRY(studies);
+    std::set<std::string> names;
+    for (const StudyRow& study : *studies) {
+      const auto definition = study_definition_from_json(study.definition);
+      if (!definition) continue;
+      for (const Parameter& one : definition->space.parameters()) names.insert(one.name);
+    }
+    return names;
+  };
+  return call_within(kNamesLimitNs, "the store", read).value_or(std::set<std::string>());
+}
+
 /// Returns the call without a setting, or an error if the command needs one.
-Result<CommandCall> default_call(const StartedCommand& command, const Error& why,
-                                 VerbContext& context) {
+Result<CommandCall> default_call(const StartedCommand& command, const SettingSource& source,
+                                 const Error& why, VerbContext& context) {
   const auto names = placeholders_of(command.words);
-  if (!names.empty()) {
-    return failure(ErrorCode::invalid_argument,
-                   why.message + "; {" + names.front() +
-                       "} in the command has no value: write one in its place, or find one with "
-                       "hocket tune --param " +
-                       names.front() + "=… -- " + shell_text(command.words));
+  const bool is_silent = why.code == ErrorCode::timed_out;
+  const auto tuned = names.empty() || is_silent ? std::set<std::string>() : tuned_names(source);
+  for (const std::string& name : names) {
+    if (tuned.contains(name)) {
+      return failure(ErrorCode::invalid_argument,
+                     why.message + "; {" + name +
+                         "} in the command has no value: write one in its place, or find one with "
+                         "hocket tune --param " +
+                         name + "=… -- " + shell_text(command.words));
+    }
+    context.err << "hocket: {" << name << "} has no value and stays as it is\n";
   }
   context.err << "hocket: " << why.message << "; the command runs as it is" << std::endl;
   return CommandCall{command.words, {}};
@@ -57,7 +90,7 @@ Result<int> run_with(const WithOptions& options, VerbContext& context) {
   // Whatever the reason for which there is no setting, it does not keep a job from starting.
   const auto found = setting_to_start(options.source, options.study, *command);
   const auto call = found ? tuned_call(*command, *found, context)
-                          : default_call(*command, found.error(), context);
+                          : default_call(*command, options.source, found.error(), context);
   HOCKET_TRY(call);
   context.out.flush();
   return failure(exec_command(*call));

@@ -41,7 +41,9 @@ constexpr std::size_t kLastLines = 10;
 constexpr const char* kTuneFooter =
     "hocket tune [options] -- COMMAND…\n"
     "Runs COMMAND once for each trial. Parameters reach it as environment variables and as {NAME}\n"
-    "in its arguments; the scheduler's knobs, which are tuned when no --param is given, also as\n"
+    "in its arguments (a shell's ${NAME} is left to the shell); {TRIAL} is the trial's number. "
+    "The\n"
+    "scheduler's knobs, which are tuned when no --param is given, also as\n"
     "HOCKET_CONFIG. Ends with 0 when the winner was promoted and 3 when the default stays.\n"
     "Settings that fail a --require are never tried: + - * / and brackets over parameters and\n"
     "numbers, and one of <= < >= > == !=. Sizes: K, M, G or KiB, MiB, GiB are powers of 1024; KB,\n"
@@ -211,6 +213,26 @@ Result<void> show(const TuneOptions& options, VerbContext& context, Store& store
   return {};
 }
 
+/// Returns whether a text for a shell in `command` has $NAME or ${NAME}.
+bool names_variable(const std::vector<std::string>& command, const std::string& name) {
+  return std::ranges::any_of(command, [&](const std::string& word) {
+    return word.find("$" + name) != std::string::npos ||
+           word.find("${" + name) != std::string::npos;
+  });
+}
+
+/// Says which placeholders of the command are none of the study's.
+void note_other_braces(std::ostream& err, const OpenStudy& open) {
+  const auto& parameters = open.definition.space.parameters();
+  for (const std::string& name : placeholders_of(open.study.command)) {
+    if (name == kTrialPlaceholder || name == kWorkerPlaceholder ||
+        std::ranges::count(parameters, name, &Parameter::name) > 0) {
+      continue;
+    }
+    err << "note: {" << name << "} is no parameter and stays as it is" << std::endl;
+  }
+}
+
 /// Says what is tuned, and from which default.
 void announce(std::ostream& err, const OpenStudy& open) {
   const Params defaults = open.definition.space.defaults();
@@ -223,10 +245,14 @@ void announce(std::ostream& err, const OpenStudy& open) {
   if (const auto text = assumption_text(defaults, sources); !text.empty()) err << text << std::endl;
   const auto names = placeholders_of(open.study.command);
   for (const Parameter& parameter : open.definition.space.parameters()) {
-    if (is_knob(parameter.name) || std::ranges::count(names, parameter.name) > 0) continue;
+    if (is_knob(parameter.name) || std::ranges::count(names, parameter.name) > 0 ||
+        names_variable(open.study.command, parameter.name)) {
+      continue;
+    }
     err << "note: the command has no {" << parameter.name << "}; it gets the value as the "
         << "environment variable " << parameter.name << " alone" << std::endl;
   }
+  note_other_braces(err, open);
   for (const HiddenKnob& hidden : hidden_knobs(open.definition.space))
     err << "note: " << hidden.text << std::endl;
 }

@@ -12,6 +12,7 @@
 #include "core/host/rank_environment.h"
 #include "tuner/search/search.h"
 #include "tuner/trial/limit.h"
+#include "tuner/trial/placeholder.h"
 
 namespace hocket {
 namespace {
@@ -53,6 +54,10 @@ void add_trial_options(CLI::App& verb, TuneOptions& options, std::vector<CLI::Op
                                    "do not stop before, when little is left to gain"));
   defining.push_back(verb.add_flag("--full-trials", options.full_trials,
                                    "do not end a trial before, when it is slower than the best"));
+  defining.push_back(verb.add_flag(
+      "--allow-fewer", options.allow_fewer,
+      "count a trial with fewer than half of the default's measurements, which otherwise has "
+      "failed: a larger batch may need fewer steps"));
   defining.push_back(
       verb.add_option("--step", options.step,
                       "what a profile says of the default's step (hocket simulate), to start from")
@@ -72,8 +77,10 @@ void add_objective_options(CLI::App& verb, TuneOptions& options,
   defining.push_back(
       verb.add_option("--objective", options.objectives,
                       "what to minimise: auto (the job's report, else wall), wall, memory, "
-                      "report, regex:PATTERN (RE2's syntax; the number is its first group) or "
-                      "file:PATH; max: in front maximises a regex or a file, NAME= or NAME[UNIT]= "
+                      "report, regex:PATTERN (RE2's syntax; the number is its first group, and "
+                      "counts whole: 10,753, 4e+01, 1.2k) or file:PATH ({TRIAL}, {WORKER} and "
+                      "parameters are filled in); max: in front maximises a regex or a file, NAME= "
+                      "or NAME[UNIT]= "
                       "names it: max:speed[tokens/s]=regex:PATTERN; up to three times, for the "
                       "settings that none beats in all of them (then nothing is promoted)")
           ->allow_extra_args(false)
@@ -84,11 +91,14 @@ void add_objective_options(CLI::App& verb, TuneOptions& options,
       verb.add_option(
               "--limit", options.limits,
               "OBJECTIVE<=NUMBER or OBJECTIVE>=NUMBER, what a trial must stay within or has "
-              "failed: memory<=4G, wall<=60s, loss=regex:PATTERN<=3.5; repeat it")
+              "failed: memory<=4G, wall<=60s, loss=regex:PATTERN<=3.5; or never:PATTERN, what it "
+              "must not print: 'never:out of memory'; repeat it")
           ->allow_extra_args(false));
   defining.push_back(
-      verb.add_option("--skip", options.skip, "matches of a regex to drop as warm-up")
-          ->capture_default_str());
+      verb.add_option("--skip", options.skip,
+                      "first matches of a regex to drop as warm-up (default: the warm-up that each "
+                      "run shows: its first iterations, up to half of them, that are clearly "
+                      "slower than the rest)"));
 }
 
 /// Declares how a study is named, resumed and run, which does not change what it searches.
@@ -136,6 +146,21 @@ Result<TunedSpace> space_of(const TuneOptions& options, const std::vector<std::s
                       .environment = options.default_from_env ? process_environment : Environment(),
                       .has_servers = has_servers(command, process_environment(kServersVariable))},
                      SteadyClock());
+}
+
+/// Refuses misspelt placeholders in the command and in the paths of files.
+Result<void> check_names(const StudyDefinition& definition,
+                         const std::vector<std::string>& command) {
+  std::vector<std::string> known = {kTrialPlaceholder, kWorkerPlaceholder};
+  for (const Parameter& parameter : definition.space.parameters()) known.push_back(parameter.name);
+  std::vector<std::string> words = command;
+  for (const Objective& objective : objectives_of(definition)) {
+    if (objective.kind == ObjectiveKind::file) words.push_back(objective.argument);
+  }
+  for (const MetricLimit& limit : definition.limits) {
+    if (limit.objective.kind == ObjectiveKind::file) words.push_back(limit.objective.argument);
+  }
+  return check_placeholders(words, known);
 }
 
 /// Adds the limits, the step to start from and the study to transfer from.
@@ -210,7 +235,8 @@ Result<StudyDefinition> study_definition(const TuneOptions& options,
   StudyDefinition definition{.space = std::move(tuned->space),
                              .objective = objectives->front(),
                              .other_objectives = {objectives->begin() + 1, objectives->end()},
-                             .skip = options.skip,
+                             .skip = options.skip.value_or(0),
+                             .finds_warm_up = !options.skip,
                              .method = *method,
                              .seed = options.seed,
                              .trials = options.trials,
@@ -220,12 +246,15 @@ Result<StudyDefinition> study_definition(const TuneOptions& options,
                              .default_sources = std::move(tuned->sources),
                              .stop_early = !options.all_trials,
                              .end_trials_early = !options.full_trials,
+                             .allows_fewer = options.allow_fewer,
                              .needs_default = !options.keep_going,
                              .workers = options.workers,
                              .slurm = options.slurm.value_or("")};
   if (!definition.slurm.empty()) definition.workers = options.workers.value_or(1);
   HOCKET_TRY(add_knowledge(options, definition));
   HOCKET_TRY(validate(definition));
+  HOCKET_TRY(check_files(definition));
+  HOCKET_TRY(check_names(definition, command));
   return definition;
 }
 

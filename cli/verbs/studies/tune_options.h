@@ -21,11 +21,12 @@ struct TuneOptions {
   std::vector<std::string> params, defaults, constraints, limits;
   std::vector<std::string> objectives = {"auto"};
   std::string timeout = "10m";
-  std::int64_t trials = 15, confirm = 5, skip = 0, seed = 1;
+  std::int64_t trials = 15, confirm = 5, seed = 1;
+  std::optional<std::int64_t> skip;
   std::string study, workload, store;
   std::string step, method = "model", transfer;
   bool maximize = false, default_from_env = false, all_trials = false, full_trials = false,
-       no_transfer = false;
+       no_transfer = false, allow_fewer = false;
   std::optional<std::int64_t> workers;
   std::optional<std::string> slurm;
   bool resume = false, take_over = false, keep_going = false, json = false;

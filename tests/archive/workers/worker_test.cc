@@ -29,7 +29,8 @@ class CalledRunner final : public TrialRunner {
  public:
   using Job = std::function<Result<TrialOutcome>(const Params&, std::span<const double>)>;
   explicit CalledRunner(Job job) : job_(std::move(job)) {}
-  Result<TrialOutcome> run(const Params& params, std::span<const double> incumbent) override {
+  Result<TrialOutcome> run(const Params& params, std::span<const double> incumbent,
+                           std::int64_t) override {
     return job_(params, incumbent);
   }
 

@@ -196,7 +196,8 @@ class WatchedRunner final : public TrialRunner {
  public:
   using Function = std::function<Result<TrialOutcome>(const Params&, const std::vector<double>&)>;
   explicit WatchedRunner(Function function) : function_(std::move(function)) {}
-  Result<TrialOutcome> run(const Params& params, std::span<const double> incumbent) override {
+  Result<TrialOutcome> run(const Params& params, std::span<const double> incumbent,
+                           std::int64_t) override {
     return function_(params, {incumbent.begin(), incumbent.end()});
   }
 

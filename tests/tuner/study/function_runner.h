@@ -17,7 +17,7 @@ class FunctionRunner final : public TrialRunner {
 
   explicit FunctionRunner(Function function) : function_(std::move(function)) {}
 
-  Result<TrialOutcome> run(const Params& params, std::span<const double>) override {
+  Result<TrialOutcome> run(const Params& params, std::span<const double>, std::int64_t) override {
     return function_(params);
   }
 

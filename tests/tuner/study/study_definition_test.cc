@@ -1,5 +1,6 @@
 #include "tuner/study/study_definition.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -80,6 +81,8 @@ TEST(StudyDefinition, KeepsTheStepAndWhetherItStopsEarly) {
   StudyDefinition definition = some_definition();
   definition.stop_early = true;
   definition.end_trials_early = true;
+  definition.finds_warm_up = true;
+  definition.allows_fewer = true;
   definition.needs_default = true;
   definition.stopped = "little is left to gain";
   definition.step.emplace();
@@ -103,7 +106,7 @@ TEST(StudyDefinition, KeepsItsWorkers) {
     EXPECT_EQ(study_definition_from_json(to_json(definition)).value(), definition);
   }
   definition.workers = kMostWorkers + 1;
-  EXPECT_THAT(validate(definition).error().message, HasSubstr("workers"));
+  EXPECT_THAT(validate(definition).error().message, testing::HasSubstr("workers"));
 }
 
 TEST(StudyDefinition, KeepsSeveralObjectives) {

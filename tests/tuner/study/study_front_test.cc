@@ -31,7 +31,8 @@ class Runner final : public TrialRunner {
   explicit Runner(std::uint64_t seed, std::size_t objectives)
       : seed_(seed), objectives_(objectives) {}
 
-  Result<TrialOutcome> run(const Params& params, std::span<const double> incumbent) override {
+  Result<TrialOutcome> run(const Params& params, std::span<const double> incumbent,
+                           std::int64_t) override {
     ++runs;
     told_of_incumbent += incumbent.empty() ? 0 : 1;
     const double a = number_in(params, "a"), b = number_in(params, "b");

@@ -9,6 +9,8 @@
 #include <thread>
 
 #include "tests/temporary_folder.h"
+#include "tuner/trial/early_end.h"
+#include "tuner/trial/warm_up.h"
 
 namespace hocket {
 namespace {
@@ -37,6 +39,7 @@ class CommandRunnerTest : public ::testing::Test {
     options.objective = parse_objective(objective).value();
     options.working_directory = folder_.path();
     options.skip = skip_;
+    options.finds_warm_up = finds_warm_up_;
     for (const auto& other : others_)
       options.other_objectives.push_back(parse_objective(other).value());
     for (const auto& limit : limits_) options.limits.push_back(parse_limit(limit).value());
@@ -55,6 +58,7 @@ class CommandRunnerTest : public ::testing::Test {
   SteadyClock clock_;
   CancelToken cancel_;
   std::size_t skip_ = 0;
+  bool finds_warm_up_ = false;
   std::vector<std::string> limits_, others_;
   std::vector<double> incumbent_;
   std::optional<std::int64_t> time_limit_ns_;
@@ -349,7 +353,7 @@ TEST_F(CommandRunnerTest, EndsATrialThatIsSlowerThanTheIncumbent) {
 TEST_F(CommandRunnerTest, OfWhatIsMaximisedALowTrialEndsEarly) {
   incumbent_ = {6, 7, 8, 9, 10};
   time_limit_ns_ = 60'000'000'000;
-  const std::string low = "for t in 1 2 3 4 5; do echo t=$t; done";
+  const std::string low = "for t in 2 4 3 1 5; do echo t=$t; done";
   const auto ended = outcome(shell(low + kForEver, "max:regex:t=([0-9]+)"));
   EXPECT_EQ(ended.state, TrialState::complete);
   EXPECT_EQ(ended.value, 3) << "as it was measured";
@@ -357,6 +361,63 @@ TEST_F(CommandRunnerTest, OfWhatIsMaximisedALowTrialEndsEarly) {
             "ended early after 5 iterations: lower than the best so far (p = 0.004)");
   const std::string high = "for t in 16 17 18 19 20; do echo t=$t; done";
   EXPECT_EQ(outcome(shell(high, "max:regex:t=([0-9]+)")).message, "");
+}
+
+TEST_F(CommandRunnerTest, TheValueOfAnEndedTrialIsNotThatOfItsWarmUp) {
+  incumbent_ = {90, 70, 1, 2, 1, 2, 1, 2};
+  time_limit_ns_ = 60'000'000'000;
+  const auto ended = outcome(shell(
+      std::string("for t in 90 70 8 9 8 9 8; do echo t=$t; done") + kForEver, "regex:t=([0-9]+)"));
+  EXPECT_EQ(ended.value, 8);
+  EXPECT_THAT(ended.samples, ElementsAre(8, 9, 8, 9, 8));
+  EXPECT_THAT(ended.metrics.at(kWarmUpMetric), ElementsAre(90, 70));
+  EXPECT_THAT(ended.metrics.at(kEndedEarlyMetric), ElementsAre(7));
+  EXPECT_THAT(ended.message, ::testing::StartsWith("ended early after 7 iterations: slower"));
+}
+
+TEST_F(CommandRunnerTest, TheWarmUpThatARunShowsDoesNotCount) {
+  finds_warm_up_ = true;
+  for (const char* objective : {"regex:t=([0-9]+)", "file:times"}) {
+    SCOPED_TRACE(objective);
+    const auto result =
+        outcome(shell("for t in 90 70 8 9 8 9; do echo t=$t; echo $t >> times; done", objective));
+    EXPECT_EQ(result.value, 8.5);
+    EXPECT_THAT(result.samples, ElementsAre(8, 9, 8, 9));
+    EXPECT_THAT(whole_run(result), ElementsAre(90, 70, 8, 9, 8, 9));
+    EXPECT_EQ(result.message, "without its first 2 of 6 measurements, which are warm-up");
+  }
+  const auto rates =
+      outcome(shell("for t in 1 3 9 8 9 8; do echo t=$t; done", "max:regex:t=([0-9]+)"));
+  EXPECT_THAT(rates.samples, ElementsAre(9, 8, 9, 8));
+  finds_warm_up_ = false;
+  EXPECT_THAT(
+      outcome(shell("for t in 90 70 8 9 8 9; do echo t=$t; done", "regex:t=([0-9]+)")).samples,
+      ElementsAre(90, 70, 8, 9, 8, 9));
+}
+
+TEST_F(CommandRunnerTest, TrialsAreReadInTheUnitOfTheFirst) {
+  auto runner = shell("echo r={r}", "max:regex:r=([0-9.]+)");
+  const auto first = runner.run({{"r", std::string("950MB/s")}}, {});
+  EXPECT_EQ(first->value, 950);
+  EXPECT_TRUE(first->metrics.contains("unit MB/s"));
+  EXPECT_EQ(runner.run({{"r", std::string("1.5GB/s")}}, {})->value, 1500);
+  EXPECT_EQ(runner.run({{"r", std::string("800")}}, {})->value, 800);
+  EXPECT_EQ(runner.run({{"r", std::string("12ms")}}, {})->state, TrialState::failed);
+}
+
+TEST_F(CommandRunnerTest, AFileMayBeTheTrialsOwn) {
+  auto runner = shell("echo {b} > out-{TRIAL}-{WORKER}-{b}; echo $HOCKET_TRIAL > number",
+                      "file:out-{TRIAL}-{WORKER}-{b}");
+  EXPECT_EQ(runner.run({{"b", std::int64_t{5}}}, {}, 3)->value, 5);
+  EXPECT_TRUE(std::filesystem::exists(folder_.file("out-3-0-5")));
+  std::string number;
+  std::getline(std::ifstream(folder_.file("number")), number);
+  EXPECT_EQ(number, "3");
+}
+
+TEST_F(CommandRunnerTest, AFailureQuotesTheLastStateOfABar) {
+  EXPECT_EQ(outcome(shell("printf '10%%\\r20%%\\r30%%\\033[2K'; exit 3")).message,
+            "the command ended with exit status 3, its last output: 30%");
 }
 
 TEST_F(CommandRunnerTest, OfAnEndedTrialOnlyWhatGrowsIsHeldAgainstALimit) {

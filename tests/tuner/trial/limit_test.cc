@@ -35,8 +35,8 @@ TEST(MetricLimit, RefusesOtherText) {
     return limit ? std::string("accepted") : limit.error().message;
   };
   EXPECT_EQ(refusal("memory=4G"),
-            "limit \"memory=4G\": expected OBJECTIVE<=NUMBER or OBJECTIVE>=NUMBER, such as "
-            "memory<=4G or regex:tok/s=([0-9.]+)>=900");
+            "limit \"memory=4G\": expected OBJECTIVE<=NUMBER, OBJECTIVE>=NUMBER or never:PATTERN, "
+            "such as memory<=4G, regex:tok/s=([0-9.]+)>=900 or never:out of memory");
   EXPECT_THAT(refusal("max:regex:t=(.)>=1"), HasSubstr("a limit has no max:"));
   EXPECT_THAT(refusal("memory>4G"), HasSubstr("expected OBJECTIVE<=NUMBER"));
   EXPECT_EQ(refusal("memory<=4s"),
@@ -81,6 +81,23 @@ TEST(MetricLimit, SaysWhatIsOverIt) {
   EXPECT_EQ(problem_of("regex:loss=(.)>=4", evidence, 1), "within");
   EXPECT_EQ(problem_of("speed[tokens/s]=regex:loss=(.)>=5", evidence, 1),
             "speed 4 tokens/s is under the limit of 5 tokens/s");
+}
+
+TEST(MetricLimit, WhatMustNeverOccurIsLookedForInBothStreams) {
+  TrialEvidence evidence;
+  evidence.stdout_text = "step 1\nloss=3<=5\n";
+  evidence.stderr_text = "RuntimeError: \x1b[31mCUDA out of memory\x1b[0m.\n";
+  EXPECT_EQ(problem_of("never:CUDA out of memory", evidence),
+            "it printed \"CUDA out of memory\", which must never occur");
+  EXPECT_EQ(problem_of("never:(?i)OUT OF (memory|disk)", evidence),
+            "it printed \"out of memory\", which must never occur");
+  EXPECT_EQ(problem_of("never:loss=[0-9]<=5", evidence),
+            "it printed \"loss=3<=5\", which must never occur");
+  EXPECT_EQ(problem_of("never:out of disk", evidence), "within");
+  EXPECT_EQ(readable(*parse_limit("never:a")), "never:a");
+  EXPECT_EQ(to_text(*parse_limit("never:(a)<=1")), "never:(a)<=1");
+  EXPECT_FALSE(parse_limit("never:"));
+  EXPECT_FALSE(parse_limit("never:(a"));
 }
 
 TEST(MetricLimit, WhatWasNotMeasuredIsNotWithin) {

@@ -129,7 +129,7 @@ TEST(Objective, PatternErrorsSayWhatWasFound) {
       {"inf", "expected a finite number, found \"inf\""},
       {"-1.5", "expected a number of at least 0, found \"-1.5\""},
       {"fast", "expected a number, found \"fast\""},
-      {"1.5ms", "expected a number, found \"1.5ms\""},
+      {"1.5apples", "expected a number, found \"1.5apples\""},
       {"1e999", "expected a number, found \"1e999\""},
   };
   for (const auto& [text, message] : cases) {

@@ -109,14 +109,20 @@ TEST_F(WithTest, AScriptNeverGetsThatOfAnother) {
               "as it is\nX= arg=");
 }
 
-TEST_F(WithTest, WithoutASettingAPlaceholderIsAnError) {
+TEST_F(WithTest, WithoutASettingAPlaceholderOfAStudyIsAnError) {
+  promote({.name = "mine", .parameters = {{"X", "int"}}}, 1);
   const auto answer = ask_hocket({"with", "--store", path_, "--", "sh", script_, "{X}"});
   EXPECT_EQ(answer.status, 2);
   EXPECT_THAT(answer.err, HasSubstr("{X} in the command has no value"));
   EXPECT_THAT(answer.err, HasSubstr("hocket tune --param X="));
-  const auto missing = ask_hocket({"with", "--store", path_ + ".none", "--", "a", "{X}"});
-  EXPECT_THAT(missing.err, HasSubstr("nothing is tuned yet"));
   EXPECT_EQ(ask_hocket({"with", "--store", path_}).status, 2);
+}
+
+TEST_F(WithTest, BracesThatNoStudyDeclaredKeepNoJobFromStarting) {
+  EXPECT_EXIT(run({}, {"sh", script_, "logs_{rank}"}), ExitedWithCode(7),
+              "hocket: .rank. has no value and stays as it is\n"
+              "hocket: nothing is .*; the command runs as it is\nX= arg=logs_.rank.");
+  EXPECT_EXIT(run({}, {"sh", script_, "${X}"}), ExitedWithCode(7), "X= arg=..X.");
 }
 
 TEST_F(WithTest, ACommandThatDoesNotTakeTheSettingIsTold) {

@@ -1,4 +1,4 @@
-#include "tuner/trial/line_matcher.h"
+#include "tuner/trial/output/line_matcher.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,9 @@ using ::testing::ElementsAre;
 std::vector<std::string> groups(const std::string& pattern, const std::string& text) {
   const auto matcher = LineMatcher::make(pattern);
   EXPECT_TRUE(matcher) << matcher.error().message;
-  return matcher->first_groups(text);
+  std::vector<std::string> found;
+  for (const LineMatch& match : matcher->matches(text)) found.push_back(match.group);
+  return found;
 }
 
 TEST(LineMatcher, FindsEveryMatchOfEveryLine) {
@@ -66,7 +68,7 @@ TEST(LineMatcher, NamesWhatLinearTimeRulesOutAndWhere) {
 }
 
 TEST(LineMatcher, ExponentialPatternsTakeLinearTime) {
-  const std::string line(LineMatcher::kLineLimitBytes - 1, 'a');
+  const std::string line(LineMatcher::kLineEndBytes - 1, 'a');
   EXPECT_THAT(groups("(a+)+$", line + "b\n"), ElementsAre());
   EXPECT_THAT(groups("^(?:a*)*(b)", line + "b\n"), ElementsAre("b"));
   EXPECT_THAT(groups("(a|aa)+$", "a\n" + line + "\n"), ::testing::SizeIs(2));
@@ -77,14 +79,63 @@ TEST(LineMatcher, BytesNeedNotBeUtf8) {
   EXPECT_THAT(groups("\u00b5s=(.)", std::string("\0 \u00b5s=\xe4x", 9)), ElementsAre("\xe4"));
 }
 
-TEST(LineMatcher, LongLinesAreCut) {
-  EXPECT_THAT(groups("(y)", std::string(LineMatcher::kLineLimitBytes, 'a') + "y\ny"),
-              ElementsAre("y"));
+TEST(LineMatcher, OfALongLineTheBeginningAndTheEndAreSearched) {
+  constexpr std::size_t kEnd = LineMatcher::kLineEndBytes;
+  const std::string filler(kEnd, 'a');
+  EXPECT_THAT(groups("y(.)", "y1" + filler + "y2" + filler + "y3\ny4"), ElementsAre("1", "3", "4"));
+  EXPECT_THAT(groups("^.*step_ms=([0-9]+).*$", filler + "step_ms=12"), ElementsAre("12"));
+  EXPECT_THAT(groups("^y(.)", "y1" + filler + filler + "y2"), ElementsAre("1"));
 }
 
-TEST(LineMatcher, PlainPatternsTakeTheLongestLine) {
-  const std::string line = std::string(LineMatcher::kLineLimitBytes - 10, 'a') + "step_ms=12";
-  EXPECT_THAT(groups("^.*step_ms=([0-9]+).*$", line), ElementsAre("12"));
+TEST(LineMatcher, ANumberAtTheEdgeOfWhatIsSearchedCountsWhole) {
+  std::string line(3 * LineMatcher::kLineEndBytes, ' ');
+  line.replace(LineMatcher::kLineEndBytes - 4, 9, "t=123456 ");
+  EXPECT_EQ(LineMatcher::make("t=([0-9]+)")->matches(line).at(0).word, "123456");
+}
+
+std::vector<std::string> words(const std::string& pattern, const std::string& text) {
+  const auto matcher = LineMatcher::make(pattern);
+  EXPECT_TRUE(matcher) << matcher.error().message;
+  std::vector<std::string> found;
+  for (const LineMatch& match : matcher->matches(text))
+    found.push_back(match.word + (match.begins_before ? "<" : "") + (match.is_bounded ? "|" : "") +
+                    (match.next_word.empty() ? "" : " " + match.next_word));
+  return found;
+}
+
+TEST(LineMatcher, TellsTheNumberOfWhichAGroupIsAPart) {
+  const std::pair<const char*, const char*> cases[] = {{"r=10,753 per", "10,753 per"},
+                                                       {"r=1.0753e+04", "1.0753e+04"},
+                                                       {"r=1.#INF", "1.#INF"},
+                                                       {"r=10 GB/s, x", "10 GB/s"},
+                                                       {"r=1.2ktok/s", "1.2ktok/s"},
+                                                       {"r=12,5", "12,5"},
+                                                       {"r=1:30", "1:30"},
+                                                       {"r=10 loss=5", "10"},
+                                                       {"r=10, 753", "10"},
+                                                       {"r=10]", "10"}};
+  for (const auto& [line, word] : cases) EXPECT_THAT(words("r=([0-9.]+)", line), ElementsAre(word));
+  EXPECT_THAT(words("([0-9.]+)", "10,753 8"), ElementsAre("10,753 8", "8"));
+  EXPECT_THAT(words("r=.*([0-9.]+)", "r=53.25"), ElementsAre("53.25<"));
+  EXPECT_THAT(words("r=.*?([0-9.]+)", "r= -5"), ElementsAre("-5<"));
+  EXPECT_THAT(words("r=([0-9]+)", "r=12.75"), ElementsAre("12.75"));
+  EXPECT_THAT(words("r=([0-9.]+).*", "r=10,753 x"), ElementsAre("10,753 x"));
+}
+
+TEST(LineMatcher, WhatAPatternNamesBehindItsGroupIsNotAPartOfIt) {
+  EXPECT_THAT(words("r=([0-9.]+),", "r=10,753"), ElementsAre("10|"));
+  EXPECT_THAT(words("r=([0-9]+)\\.[0-9]", "r=10.5"), ElementsAre("10|"));
+  EXPECT_THAT(words("r=([0-9.]+)k", "r=1.2k"), ElementsAre("1.2|"));
+  EXPECT_THAT(words("r=([0-9.]+)(?:s/it|it/s)", "r=1.2it/s"), ElementsAre("1.2it/s|"));
+  EXPECT_THAT(words("^[0-9.]+,([0-9.]+)$", "1,250"), ElementsAre("250"));
+}
+
+TEST(LineMatcher, ANanWhereANumberIsExpectedIsAMatch) {
+  EXPECT_THAT(words("loss=([0-9.]+)", "loss=3 \nloss=nan\nloss=-inf, loss=Infinity"),
+              ElementsAre("3", "nan", "-inf", "Infinity"));
+  EXPECT_THAT(words("loss=([0-9.]+)", "info nan=1 loss=2"), ElementsAre("2"));
+  EXPECT_THAT(words("([0-9.]+)", "nan 2"), ElementsAre("2")) << "the pattern names no place";
+  EXPECT_THAT(words("loss=(\\S+)", "loss=nan loss=nano"), ElementsAre("nan", "nano"));
 }
 
 TEST(LineMatcher, NestedGroupsTakeLongLines) {
@@ -92,7 +143,7 @@ TEST(LineMatcher, NestedGroupsTakeLongLines) {
   for (int i = 0; i < 100; ++i) nested = "(" + nested + "|a)";
   const std::string text(1 << 20, 'a');
   for (const auto& pattern : {nested + "*", std::string("((((.|a)|b)|c)|d)*")}) {
-    EXPECT_THAT(groups(pattern, text), ElementsAre("a", ""));
+    EXPECT_THAT(groups(pattern, text), ElementsAre("a", "", "a", "")) << "at both ends";
   }
 }
 
@@ -120,7 +171,7 @@ TEST(LineMatcher, MutatedPatternsAndTextNeverCrash) {
     Random random(seed);
     const auto matcher = LineMatcher::make(mutated("^s(te|p)*_ms=([0-9.]+)[^a]{1,3}$", random));
     if (!matcher) continue;
-    static_cast<void>(matcher->first_groups(mutated("step_ms=1.5 x\nsp_ms=2\n", random)));
+    static_cast<void>(matcher->matches(mutated("step_ms=1.5 x\nsp_ms=2\n", random)));
   }
 }
 

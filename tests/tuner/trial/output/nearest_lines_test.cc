@@ -1,4 +1,4 @@
-#include "tuner/trial/nearest_lines.h"
+#include "tuner/trial/output/nearest_lines.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
