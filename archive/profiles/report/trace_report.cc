@@ -175,11 +175,10 @@ void look_for_computation(TraceReport& report, const std::vector<RankTrace>& tra
   const auto is_computation = [](const TraceRecord& record) {
     return record.kind == TraceKind::compute && is_plausible(record);
   };
-  const auto has_any = [](const RankTrace& trace) { return !trace.records.empty(); };
   report.has_computation = std::ranges::any_of(traces, [&](const RankTrace& trace) {
     return std::ranges::any_of(trace.records, is_computation);
   });
-  if (report.has_computation || std::ranges::none_of(traces, has_any)) return;
+  if (report.has_computation || std::ranges::none_of(traces, has_activity)) return;
   report.advice.clear();
   report.notes.insert(report.notes.begin(),
                       "no computation is recorded: which communication it hides and when the "
