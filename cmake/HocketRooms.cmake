@@ -24,7 +24,9 @@ endif()
 
 # Rooms that are not compiled for speed: what they do takes the time of files, sockets or people,
 # and full optimisation would double the time of their builds.
-set(HOCKET_COLD_ROOMS "^(archive|capi|cli|daemon)|^tuner/(command|explain|slurm|study|table|trial)")
+string(CONCAT HOCKET_COLD_ROOMS
+    "^(archive|capi|cli|daemon)|^client/(link|start)|^core/greeting|^job/(network|run)"
+    "|^tuner/(command|explain|slurm|study|table|trial)")
 
 # Sets `out` to the library of a room: hocket_core_plan for core/plan.
 function(hocket_library_of out room)

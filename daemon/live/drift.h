@@ -24,8 +24,7 @@
 //   Gelman et al., Bayesian Data Analysis, section 2.6). The root of the sum of both squares is the
 //   evidence; the edge counts at most kMostOfEdge times as much as the level.
 // - A difference beyond kDriftShare with more evidence than kDriftEvidence is a drift. For a
-// gradual
-//   change under normal noise that is a probability of 6 in 10⁷ at each look.
+//   gradual change under normal noise that is a probability of 6 in 10⁷ at each look.
 //   benchmarks/live_verdicts_benchmark.cc prints the rates under several kinds of noise.
 
 #include <array>

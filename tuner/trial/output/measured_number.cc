@@ -23,25 +23,25 @@ struct NamedFactor {
   double factor;
 };
 
-constexpr std::array<NamedFactor, 19> kTimes = {{{"ns", 1e-9},
-                                                 {"us", 1e-6},
-                                                 {"\u00b5s", 1e-6},
-                                                 {"\u03bcs", 1e-6},
-                                                 {"\xb5s", 1e-6},
-                                                 {"ms", 1e-3},
-                                                 {"msec", 1e-3},
-                                                 {"msecs", 1e-3},
-                                                 {"s", 1},
-                                                 {"sec", 1},
-                                                 {"secs", 1},
-                                                 {"second", 1},
-                                                 {"seconds", 1},
-                                                 {"min", 60},
-                                                 {"mins", 60},
-                                                 {"minutes", 60},
-                                                 {"h", 3600},
-                                                 {"hours", 3600},
-                                                 {"usec", 1e-6}}};
+constexpr std::array<NamedFactor, 19> kTimeFactors = {{{"ns", 1e-9},
+                                                       {"us", 1e-6},
+                                                       {"\u00b5s", 1e-6},
+                                                       {"\u03bcs", 1e-6},
+                                                       {"\xb5s", 1e-6},
+                                                       {"ms", 1e-3},
+                                                       {"msec", 1e-3},
+                                                       {"msecs", 1e-3},
+                                                       {"s", 1},
+                                                       {"sec", 1},
+                                                       {"secs", 1},
+                                                       {"second", 1},
+                                                       {"seconds", 1},
+                                                       {"min", 60},
+                                                       {"mins", 60},
+                                                       {"minutes", 60},
+                                                       {"h", 3600},
+                                                       {"hours", 3600},
+                                                       {"usec", 1e-6}}};
 constexpr std::array<NamedFactor, 7> kDecimal = {
     {{"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"P", 1e15}, {"", 1}}};
 constexpr std::array<NamedFactor, 5> kBinary = {
@@ -206,7 +206,7 @@ std::optional<NumberUnit> number_unit(std::string_view name) {
   };
   const auto slash = name.find('/');
   const auto thing = name.substr(0, slash);
-  const auto time = factor_in(kTimes, thing);
+  const auto time = factor_in(kTimeFactors, thing);
   if (slash == std::string_view::npos) {
     if (time) return of(Family::time, *time);
     if (const auto factor = transfer_factor(thing, false)) return of(Family::transfer, *factor);
