@@ -106,10 +106,12 @@ class Reporter final : public LedgerClient {
   void begin(DaemonClient& daemon) override {
     const JobDescription job{
         .id = "job", .topology = sample_topology(), .workload = sample_workload()};
-    ask(daemon, "POST", "/v1/jobs", to_json(job));
+    is_known_ = ask(daemon, "POST", "/v1/jobs", to_json(job)).has_value();
   }
 
   void act(DaemonClient& daemon) override {
+    // On a busy host the store may be killed before this client begins.
+    if (!is_known_) return begin(daemon);
     JobReport report{.job = "job", .version = version_, .step = ++step_};
     for (int i = 0; i < 100; ++i) {
       report.iteration_ns.push_back(1'000'000 + static_cast<std::int64_t>(random_() % 1000));
@@ -126,6 +128,7 @@ class Reporter final : public LedgerClient {
     version_ = version;
   }
 
+  bool is_known_ = false;
   std::int64_t version_ = 0, step_ = 0;
 };
 
