@@ -1,6 +1,7 @@
 // hocket with: runs a command with its promoted setting.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -17,6 +18,7 @@
 #include "cli/verbs/verb.h"
 #include "cli/views/setting_change.h"
 #include "core/base/bounded_call.h"
+#include "core/base/clock.h"
 #include "core/base/text.h"
 #include "tuner/study/study_definition.h"
 
@@ -28,12 +30,12 @@ struct WithOptions {
   std::string study;
 };
 
-/// With the time that looking for the setting takes, within the three seconds that a start may
-/// take.
-constexpr std::int64_t kNamesLimitNs = 400'000'000;
+/// A start may take three seconds, whatever the store does.
+constexpr std::int64_t kStartLimitNs = 2'900'000'000;
 
-/// Returns the names of the parameters of all studies in the store; none if it cannot be read soon.
-std::set<std::string> tuned_names(const SettingSource& source) {
+/// Returns the names of the parameters of all studies in the store; none if it cannot be read
+/// within `limit_ns`.
+std::set<std::string> tuned_names(const SettingSource& source, std::int64_t limit_ns) {
   const auto read = [option = source.store]() -> Result<std::set<std::string>> {
     const auto store = open_for_reading(option);
     HOCKET_TRY(store);
@@ -47,15 +49,16 @@ std::set<std::string> tuned_names(const SettingSource& source) {
     }
     return names;
   };
-  return call_within(kNamesLimitNs, "the store", read).value_or(std::set<std::string>());
+  return call_within(limit_ns, "the store", read).value_or(std::set<std::string>());
 }
 
 /// Returns the call without a setting, or an error if the command needs one.
 Result<CommandCall> default_call(const StartedCommand& command, const SettingSource& source,
-                                 const Error& why, VerbContext& context) {
+                                 std::int64_t limit_ns, const Error& why, VerbContext& context) {
   const auto names = placeholders_of(command.words);
   const bool is_silent = why.code == ErrorCode::timed_out;
-  const auto tuned = names.empty() || is_silent ? std::set<std::string>() : tuned_names(source);
+  const auto tuned =
+      names.empty() || is_silent ? std::set<std::string>() : tuned_names(source, limit_ns);
   for (const std::string& name : names) {
     if (tuned.contains(name)) {
       return failure(ErrorCode::invalid_argument,
@@ -88,9 +91,12 @@ Result<int> run_with(const WithOptions& options, VerbContext& context) {
   const std::string& daemon = options.source.daemon.address;
   if (!daemon.empty()) HOCKET_TRY(parse_daemon_address(daemon));
   // Whatever the reason for which there is no setting, it does not keep a job from starting.
+  const SteadyClock clock;
+  const std::int64_t begin_ns = clock.now_ns();
   const auto found = setting_to_start(options.source, options.study, *command);
+  const auto left_ns = std::max<std::int64_t>(0, kStartLimitNs - (clock.now_ns() - begin_ns));
   const auto call = found ? tuned_call(*command, *found, context)
-                          : default_call(*command, options.source, found.error(), context);
+                          : default_call(*command, options.source, left_ns, found.error(), context);
   HOCKET_TRY(call);
   context.out.flush();
   return failure(exec_command(*call));
