@@ -236,7 +236,8 @@ TEST_F(WithTest, TheCommandRunsWhileTheFileIsLocked) {
   auto holder = must(sqlite::Connection::open(path_, sqlite::Connection::Mode::create, 0));
   must(holder.execute_script("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE"));
   EXPECT_EXIT(with({"--store", path_}), ExitedWithCode(7),
-              "^hocket: [^\n]*locked by another process[^\n]*; the command runs as it is\nX= ");
+              "^hocket: [^\n]*(locked by another process|did not answer within)[^\n]*; the "
+              "command runs as it is\nX= ");
 }
 
 TEST_F(WithTest, SeveralSettingsThatFitKeepNoCommandFromStarting) {
