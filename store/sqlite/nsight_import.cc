@@ -138,7 +138,9 @@ class NsightExport {
         kKernels, kCopies, kFills, kCalls, kGraphs, "StringIds", "PROCESSES", "ThreadNames"};
     const std::vector<std::string> ranges = range_tables();
     for (const auto& [table, columns] : tables_) {
-      const auto describes = [&](std::string_view prefix) { return table.starts_with(prefix); };
+      const auto describes = [&name = table](std::string_view prefix) {
+        return name.starts_with(prefix);
+      };
       if (kKnown.contains(table) || std::ranges::find(ranges, table) != ranges.end()) continue;
       if (describes("ENUM_") || describes("TARGET_INFO_") || describes("META_DATA_") ||
           describes("EXPORT_META_DATA") || describes("sqlite_") || describes("ANALYSIS_"))
