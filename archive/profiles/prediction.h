@@ -34,7 +34,8 @@ struct PredictionBaseline {
 /// Returns `{"iteration_ns":…,"exposed_ns":…,"compute_ns":…,"communication_ns":…,"bound_ns":…,
 /// "efficiency":…,"parts":…,"events":…,"ranks":…,"simulated_ranks":…,"iterations_ns":[…],
 /// "config":{…},"speedup":…,"withheld":…,"baseline":{"name":…,"iteration_ns":…,"config":{…}}}`.
-/// Where comparisons are withheld, `withheld` says why and the speed-up is null; else it is null.
+/// If comparisons are withheld, `withheld` gives the reason and `speedup` is null; otherwise
+/// `withheld` is null.
 nlohmann::json prediction_json(const StepDescription& step, const Prediction& prediction,
                                const PredictionBaseline& baseline);
 

@@ -12,7 +12,7 @@
 
 namespace hocket {
 
-/// Where a record ran: the number of a device's stream, or one of these.
+/// Streams of records that did not run on a numbered stream of a device.
 inline constexpr std::int32_t kOnHost = -2;
 inline constexpr std::int32_t kUnknownStream = -1;
 

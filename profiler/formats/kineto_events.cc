@@ -422,7 +422,7 @@ void KinetoEvents::classify() {
 }
 
 void KinetoEvents::note_no_steps(std::string_view prefix, ImportNotes& notes) const {
-  // Where nothing is known as work, another note says so.
+  // Another note says so if no event is known as work.
   if (std::ranges::none_of(builder_.records(), is_activity)) return;
   notes.add("no steps were found: no range is called \"" + std::string(prefix) +
             "\" and a number; name the range that marks a step");

@@ -140,7 +140,7 @@ PartitionSearch::Index PartitionSearch::simplify(Index from, Index base, std::in
     return found.refusal.empty() &&
            static_cast<double>(found.iteration_ns) <= fastest_ns * (1 + tolerance_);
   };
-  // Where nothing is clearly faster than the base, nothing is recommended.
+  // No other configuration is recommended unless it is clearly faster than the base.
   if (is_near(base)) return base;
   const auto is_fast = [&](Index index) {
     return is_near(index) && considered_[index].iteration_ns <= most_ns;

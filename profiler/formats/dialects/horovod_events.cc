@@ -76,7 +76,8 @@ struct Negotiations {
   std::vector<Tick> ticks;
 };
 
-/// Who was ready last in how many negotiations, and how long after the first.
+/// Counts, for each rank, the negotiations in which it was ready last, and keeps how long after the
+/// first.
 struct Arrivals {
   std::int64_t negotiations = 0;  ///< in which at least two ranks said that they are ready
   std::map<std::int64_t, std::int64_t> last;

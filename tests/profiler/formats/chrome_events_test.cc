@@ -195,7 +195,7 @@ TEST(ChromeEvents, StepsAreMarkedInAnyCategory) {
     EXPECT_EQ(read->traces.at(0).step_starts,
               (std::vector<StepStart>{{3, 10'000}, {4, 110'000}, {5, 200'000}}));
   }
-  // Where the host was not recorded, each stream of the device has ranges.
+  // Each stream of the device has ranges if the host was not recorded.
   const auto device = import_text("[" + kernel("a", "12", "5") + R"(,
     {"ph":"X","cat":"gpu_user_annotation","name":"ProfilerStep#7","pid":0,"tid":7,"ts":12,"dur":40},
     {"ph":"X","cat":"gpu_user_annotation","name":"ProfilerStep#7","pid":0,"tid":9,"ts":30,"dur":40},
