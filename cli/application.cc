@@ -9,6 +9,7 @@
 #include <span>
 
 #include "cli/base/command_line.h"
+#include "cli/inputs/access/shown_commands.h"
 #include "cli/verbs/program.h"
 #include "core/base/nearest_name.h"
 #include "core/base/text.h"
@@ -36,7 +37,9 @@ int report(std::ostream& err, const std::string& message, int status) {
 
 int perform(const VerbAction& action, VerbContext& context) {
   const auto status = action(context);
-  if (!status) return report(context.err, status.error().message, exit_status(status.error()));
+  if (!status) {
+    return report(context.err, context.placed(status.error().message), exit_status(status.error()));
+  }
   if (!context.out.flush()) {
     return report(context.err, "the results could not be written to standard output", kFailed);
   }
@@ -81,14 +84,33 @@ std::string nearest_option(const CLI::App& app, const std::string& argument) {
                                                                    : "; did you mean --" + meant;
 }
 
+/// Returns "hocket" with the verb that `program` has found.
+std::string verb_path(const CLI::App& program) {
+  std::string path = "hocket";
+  for (const CLI::App* app = &program; !app->get_subcommands().empty();) {
+    app = app->get_subcommands().back();
+    path += " " + app->get_name();
+  }
+  return path;
+}
+
+/// Returns the error for arguments that do not fit together, with where to look.
+std::string misuse(const CLI::App& program, const CLI::ParseError& error) {
+  std::string message = error.what();
+  const std::string path = verb_path(program);
+  if (message == "A subcommand is required") message = path + " needs a verb";
+  if (message == "STUDY is required") message += ", and `hocket studies` lists them";
+  if (message == "PROFILE is required") message += ", and `hocket profiles list` lists them";
+  return message + "; `" + path + " --help` shows what there is";
+}
+
 /// Returns the error for the arguments that `program` has left over after parsing.
 std::string unexpected_arguments(const CLI::App& program) {
-  std::string path = "hocket";
+  const std::string path = verb_path(program);
   bool has_command = false;
   const CLI::App* app = &program;
   while (!app->get_subcommands().empty()) {
     app = app->get_subcommands().back();
-    path += " " + app->get_name();
     has_command = has_command || takes_command(app->get_name());
   }
   std::string message = path + " does not know";
@@ -117,15 +139,16 @@ int parse_and_perform(const std::vector<std::string>& arguments, std::ostream& o
   } catch (const CLI::ExtrasError&) {
     return report(err, unexpected_arguments(program), kBadInput);
   } catch (const CLI::ParseError& error) {
-    return report(err, std::string(error.what()) + "; `hocket --help` shows what there is",
-                  kBadInput);
+    return report(err, misuse(program, error), kBadInput);
   }
   const std::string& verb = program.get_subcommands().front()->get_name();
   if (!takes_command(verb)) {
     if (const auto ok = no_command(command, verb); !ok)
       return report(err, ok.error().message, kBadInput);
   }
-  VerbContext context{out, err, err_columns, std::move(command)};
+  VerbContext context{out, err, err_columns, std::move(command), [&](const std::string& message) {
+                        return with_given_place(message, program);
+                      }};
   return perform(action, context);
 }
 

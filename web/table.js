@@ -40,6 +40,11 @@ function updateRow(line, { columns, link, cards: isCards }, row) {
   });
 }
 
+/// Returns the name with places behind _ and . where a narrow heading may break.
+function breakable(name) {
+  return name.split(/(?<=[_.])/).flatMap((part, index) => (index ? [h("wbr"), part] : [part]));
+}
+
 function makeRow(columns) {
   return h("tr", null, columns.map((column, index) => h(index === 0 ? "th" : "td", {
     scope: index === 0 ? "row" : null, class: column.numeric ? "numeric" : column.class,
@@ -59,7 +64,7 @@ export function table(options) {
   const heads = columns.map((column) => h("th", {
     scope: "col", class: column.numeric ? "numeric" : column.class, title: column.hint },
     column.sort ? h("button", { type: "button", class: "sort", onclick: () => sortBy(column) },
-                    column.name) : column.name));
+                    breakable(column.name)) : breakable(column.name)));
   const wrapper = h("div", { class: options.cards ? "table cards" : "table" },
     h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": caption },
       h("table", null, h("caption", null, caption), h("thead", null, h("tr", null, heads)), body)),

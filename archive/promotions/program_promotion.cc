@@ -50,7 +50,7 @@ Result<std::optional<PromotedVersions>> early_promotion(Store& store, const Prom
 Result<std::vector<PromotedVersions>> promotions_of_program(Store& store,
                                                             std::span<const std::string> command,
                                                             const std::string& working_directory,
-                                                            const Topology& host) {
+                                                            const Topology* host) {
   // A key that is back at its default hides what earlier versions kept for the same program.
   auto candidates = latest_promotions(store);
   HOCKET_TRY(candidates);
@@ -70,7 +70,8 @@ Result<std::vector<PromotedVersions>> promotions_of_program(Store& store,
   }
   const std::string program = program_of(command, working_directory);
   std::erase_if(*candidates, [&](const PromotedVersions& each) {
-    return program_of(each.workload) != program || !same_hardware(each.topology, host);
+    return program_of(each.workload) != program ||
+           (host != nullptr && !same_hardware(each.topology, *host));
   });
   std::ranges::sort(*candidates, std::ranges::greater(),
                     [](const PromotedVersions& each) { return each.promotion.id; });

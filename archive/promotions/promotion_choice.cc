@@ -32,31 +32,30 @@ std::string topology_text(const PromotionCandidate& candidate) {
   return shown(candidate.topology ? place_text(*candidate.topology) : candidate.place);
 }
 
-/// Lists candidates with the options that choose each of them.
-std::string listed(Candidates candidates, const std::vector<std::size_t>& indices) {
+/// Lists candidates with the commands that choose each of them.
+std::string listed(Candidates candidates, const std::vector<std::size_t>& indices,
+                   const PromotionChoice& choice, const Topology& host) {
   std::string list;
   for (const std::size_t index : indices) {
     const PromotionCandidate& each = candidates[index];
-    list += (list.empty() ? "" : "; ") + std::string("--workload ") +
-            each.key.workload.substr(0, 8) + " --topology " + each.key.topology.substr(0, 8) +
-            " is " + workload_text(each) + " on " + topology_text(each);
+    list += (list.empty() ? "" : "; ") + choosing_command(candidates, index, choice, host) +
+            " takes that of " + workload_text(each) + " on " + topology_text(each);
   }
   return list;
 }
 
-Error none_fits(Candidates candidates, const PromotionChoice& choice) {
+Error none_fits(Candidates candidates, const PromotionChoice& choice, const Topology& host) {
   const std::string wanted =
       "no configuration was promoted for workload " + shell_quoted(choice.workload);
-  std::string elsewhere;
+  std::vector<std::size_t> elsewhere;
   std::set<std::string> names;
-  for (const auto& each : candidates) {
-    names.insert(each.workload);
-    if (!is_workload(each, choice.workload)) continue;
-    elsewhere += (elsewhere.empty() ? "" : "; ") + std::string("--topology ") +
-                 each.key.topology.substr(0, 8) + " is " + topology_text(each);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    names.insert(candidates[i].workload);
+    if (is_workload(candidates[i], choice.workload)) elsewhere.push_back(i);
   }
   if (!elsewhere.empty()) {
-    return {ErrorCode::not_found, wanted + " that fits; there are others: " + elsewhere};
+    return {ErrorCode::not_found, wanted + " that fits; there are others: " +
+                                      listed(candidates, elsewhere, choice, host)};
   }
   std::string known;
   for (const auto& name : names) known += (known.empty() ? "" : ", ") + shell_quoted(shown(name));
@@ -65,18 +64,20 @@ Error none_fits(Candidates candidates, const PromotionChoice& choice) {
                                                         : "; there are " + known)};
 }
 
-Error several_fit(Candidates candidates, const std::vector<std::size_t>& fitting) {
+Error several_fit(Candidates candidates, const std::vector<std::size_t>& fitting,
+                  const PromotionChoice& choice, const Topology& host) {
   return {ErrorCode::invalid_argument,
           std::to_string(fitting.size()) +
               " configurations match; choose one with --world-size, --link, --topology or a "
               "fingerprint for --workload: " +
-              listed(candidates, fitting)};
+              listed(candidates, fitting, choice, host)};
 }
 
-Error may_fit(Candidates candidates, const std::vector<std::size_t>& unknown) {
-  return {ErrorCode::unavailable,
-          candidates[unknown.front()].why_unknown +
-              ", or choose one by --workload and --topology alone: " + listed(candidates, unknown)};
+Error may_fit(Candidates candidates, const std::vector<std::size_t>& unknown,
+              const PromotionChoice& choice, const Topology& host) {
+  return {ErrorCode::unavailable, candidates[unknown.front()].why_unknown +
+                                      ", or choose one by --workload and --topology alone: " +
+                                      listed(candidates, unknown, choice, host)};
 }
 
 /// Returns whether both are of one plain command in one place, tuned over other parameters.
@@ -110,23 +111,68 @@ PromotionFit fit_of(const PromotionCandidate& candidate, const PromotionChoice& 
   return is_here ? PromotionFit::yes : PromotionFit::no;
 }
 
-Result<std::size_t> choose_promotion(std::span<const PromotionCandidate> candidates,
-                                     const PromotionChoice& choice, const Topology& host) {
-  std::vector<std::size_t> fitting, unknown;
+namespace {
+
+/// The candidates that fit, and those of which that is not known.
+struct FittingPromotions {
+  std::vector<std::size_t> yes, unknown;
+};
+
+FittingPromotions fitting_promotions(Candidates candidates, const PromotionChoice& choice,
+                                     const Topology& host) {
+  FittingPromotions fitting;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const PromotionFit fit = fit_of(candidates[i], choice, host);
-    if (fit == PromotionFit::yes) fitting.push_back(i);
-    if (fit == PromotionFit::unknown) unknown.push_back(i);
+    if (fit == PromotionFit::yes) fitting.yes.push_back(i);
+    if (fit == PromotionFit::unknown) fitting.unknown.push_back(i);
   }
-  if (!unknown.empty()) return failure(may_fit(candidates, unknown));
-  if (fitting.empty()) return failure(none_fits(candidates, choice));
+  return fitting;
+}
+
+/// Returns the one that is chosen, or nothing where none, several or perhaps some fit.
+std::optional<std::size_t> only_promotion(Candidates candidates, const FittingPromotions& fitting) {
+  if (!fitting.unknown.empty() || fitting.yes.empty()) return std::nullopt;
   const std::size_t newest = *std::ranges::max_element(
-      fitting, {}, [&](std::size_t index) { return candidates[index].version; });
+      fitting.yes, {}, [&](std::size_t index) { return candidates[index].version; });
   const auto is_variant = [&](std::size_t index) {
-    return fitting.size() == 1 || is_same_but_parameters(candidates[index], candidates[newest]);
+    return fitting.yes.size() == 1 || is_same_but_parameters(candidates[index], candidates[newest]);
   };
-  if (!std::ranges::all_of(fitting, is_variant)) return failure(several_fit(candidates, fitting));
+  if (!std::ranges::all_of(fitting.yes, is_variant)) return std::nullopt;
   return newest;
+}
+
+bool chooses(const PromotionChoice& choice, Candidates candidates, std::size_t wanted,
+             const Topology& host) {
+  return only_promotion(candidates, fitting_promotions(candidates, choice, host)) == wanted;
+}
+
+}  // namespace
+
+std::string choosing_command(std::span<const PromotionCandidate> candidates, std::size_t wanted,
+                             const PromotionChoice& choice, const Topology& host) {
+  constexpr std::size_t kShortBytes = 8;
+  const ConfigKey& key = candidates[wanted].key;
+  PromotionChoice told{.workload = key.workload, .topology = key.topology};
+  for (const auto& workload : {choice.workload, key.workload.substr(0, kShortBytes)}) {
+    const PromotionChoice shorter{.workload = workload,
+                                  .topology = key.topology.substr(0, kShortBytes)};
+    if (workload.empty() || !chooses(shorter, candidates, wanted, host)) continue;
+    told = shorter;
+    break;
+  }
+  const std::vector<std::string> arguments = {"--workload", told.workload, "--topology",
+                                              told.topology};
+  return '`' + choice.command + ' ' + shell_text(arguments) + choice.command_end + '`';
+}
+
+Result<std::size_t> choose_promotion(std::span<const PromotionCandidate> candidates,
+                                     const PromotionChoice& choice, const Topology& host) {
+  const auto fitting = fitting_promotions(candidates, choice, host);
+  if (!fitting.unknown.empty()) return failure(may_fit(candidates, fitting.unknown, choice, host));
+  if (fitting.yes.empty()) return failure(none_fits(candidates, choice, host));
+  const auto only = only_promotion(candidates, fitting);
+  if (!only) return failure(several_fit(candidates, fitting.yes, choice, host));
+  return *only;
 }
 
 std::vector<std::string> fetch_arguments(std::span<const PromotionCandidate> candidates,
@@ -146,8 +192,7 @@ std::vector<std::string> fetch_arguments(std::span<const PromotionCandidate> can
   };
   for (const auto& attempt : attempts) {
     if (attempt.choice.workload.empty()) continue;
-    const auto found = choose_promotion(candidates, attempt.choice, host);
-    if (found && *found == wanted) return attempt.arguments;
+    if (chooses(attempt.choice, candidates, wanted, host)) return attempt.arguments;
   }
   return {"--workload", own.key.workload, "--topology", own.key.topology};
 }

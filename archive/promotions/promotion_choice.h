@@ -38,6 +38,10 @@ struct PromotionChoice {
   std::string topology = {};
   std::optional<int> world_size = {};
   std::string link = {};  ///< as in the topology; "emulated" may be omitted
+  /// The command that messages show around the options of another choice: `hocket fetch`, and what
+  /// comes behind them, such as ` -- python train.py`.
+  std::string command = "hocket fetch";
+  std::string command_end = {};
 };
 
 /// Says whether both are the same kind of host: processor, cores and memory.
@@ -58,6 +62,11 @@ PromotionFit fit_of(const PromotionCandidate& candidate, const PromotionChoice& 
 /// is guessed from its name.
 Result<std::size_t> choose_promotion(std::span<const PromotionCandidate> candidates,
                                      const PromotionChoice& choice, const Topology& host);
+
+/// Returns the command of `choice`, between backticks, with the options that choose
+/// `candidates[wanted]` on any host, in place of those of `choice`.
+std::string choosing_command(std::span<const PromotionCandidate> candidates, std::size_t wanted,
+                             const PromotionChoice& choice, const Topology& host);
 
 /// Returns the fewest arguments of `hocket fetch` that choose `candidates[wanted]`, whose topology
 /// is known.

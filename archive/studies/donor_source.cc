@@ -39,7 +39,8 @@ bool is_same(const Objective& own, const Objective& other) {
 
 Result<StudyDefinition> compatible_definition(const StudyRow& study, const StudyDefinition& own) {
   if (study.state != StudyState::finished)
-    return invalid("it has not finished; go on with it by: hocket tune --resume");
+    return invalid("it has not finished; `hocket tune --resume --study " + study.name +
+                   "` goes on with it");
   auto definition = study_definition_from_json(study.definition);
   HOCKET_TRY(definition);
   if (names_of(definition->space) != names_of(own.space)) {

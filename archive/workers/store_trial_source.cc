@@ -47,7 +47,8 @@ Result<void> check_shared(const StudyRow& study) {
   return failure(ErrorCode::invalid_argument,
                  "study " + study.name +
                      " is run by one process alone; one for several workers is started, or "
-                     "resumed, by `hocket tune --workers N`");
+                     "resumed, by `hocket tune --workers N`: `hocket tune --resume --study " +
+                     study.name + " --workers 2`");
 }
 
 Result<StudyRow> StoreTrialSource::find(std::string_view name_or_id) {

@@ -19,7 +19,8 @@ std::string seconds_text(std::int64_t ns) {
 std::string end_of(const StudyRow& study) {
   if (study.state == StudyState::finished) return "study " + study.name + " is finished";
   if (study.state == StudyState::interrupted)
-    return "study " + study.name + " was interrupted; hocket tune --resume goes on with it";
+    return "study " + study.name + " was interrupted; `hocket tune --resume --study " + study.name +
+           "` goes on with it";
   return {};
 }
 

@@ -181,7 +181,8 @@ class FileSearch {
           continue;
         }
         found_.push_back({OwnKind::traces, rank.trace_path, 0, OwnState::missing,
-                          "of profile " + profile.name + "; hocket profiles rm " + profile.name});
+                          "of profile " + profile.name + "; `hocket profiles rm " + profile.name +
+                              "` forgets it"});
       }
     }
   }

@@ -28,6 +28,9 @@ constexpr std::size_t kProfileViewNameLimitBytes = 60;
 constexpr std::size_t kNoteLimitBytes = 1000;
 /// Maximum number of ranks with a column each.
 constexpr std::size_t kMostRankColumns = 4;
+/// Ranks without a trace that have a line each, and notes of one kind.
+constexpr std::size_t kMostMissingRanks = 4;
+constexpr std::size_t kMostNotesOfAKind = 2;
 /// Change from which on a factor is easier to read than a percentage.
 constexpr double kLeastFactor = 10;
 
@@ -37,6 +40,21 @@ std::string time(double ns) {
 
 std::string time(const std::optional<double>& ns) {
   return ns ? time(*ns) : "-";
+}
+
+/// Returns the note with each number as one #: notes of one kind are equal then.
+std::string kind_of_note(const std::string& note) {
+  std::string kind;
+  for (const char c : note) {
+    const bool is_digit = c >= '0' && c <= '9';
+    if (is_digit && !kind.empty() && kind.back() == '#') continue;
+    kind += is_digit ? '#' : c;
+  }
+  return kind;
+}
+
+bool is_without_records(const ProfileRank& rank) {
+  return rank.trace_path.empty() && rank.records == 0;
 }
 
 std::string bytes_text(std::int64_t bytes) {
@@ -331,7 +349,21 @@ void print_profiles(std::ostream& out, std::span<const ProfileSummary> profiles)
   table.print(out);
 }
 
-void print_profile(std::ostream& out, const ProfileSummary& profile) {
+void print_kinds_of_notes(std::ostream& out, std::span<const std::string> notes) {
+  std::map<std::string, std::size_t> count_of_kind, shown_of_kind;
+  for (const std::string& note : notes) ++count_of_kind[kind_of_note(note)];
+  for (const std::string& note : notes) {
+    const std::string kind = kind_of_note(note);
+    const std::size_t count = count_of_kind[kind];
+    const bool has_few = count <= kMostNotesOfAKind + 1;
+    const std::size_t shown = shown_of_kind[kind]++;
+    if (has_few || shown < kMostNotesOfAKind) print_notes(out, {&note, 1});
+    if (has_few || shown != kMostNotesOfAKind) continue;
+    out << "note: " << count - kMostNotesOfAKind << " more like the last one; --all prints them\n";
+  }
+}
+
+void print_profile(std::ostream& out, const ProfileSummary& profile, ShownDetail detail) {
   const ProfileRow& row = profile.row;
   TextTable table({"profile", row.name});
   table.add({"made", time_text(row.created_at_ns) + (row.kept ? ", kept" : "")});
@@ -354,15 +386,27 @@ void print_profile(std::ostream& out, const ProfileSummary& profile) {
   table.print(out);
   out << '\n';
   print_idle_lanes(out, row.detail.value("idle", nlohmann::json()));
+  const auto missing =
+      static_cast<std::size_t>(std::ranges::count_if(row.ranks, is_without_records));
+  const bool leaves_out = detail == ShownDetail::summary && missing > kMostMissingRanks;
   TextTable ranks({"rank", "host", "records", "lost", "left out", "clock", "trace"});
   for (const ProfileRank& rank : row.ranks) {
+    if (leaves_out && is_without_records(rank)) continue;
     ranks.add({std::to_string(rank.rank), printable(rank.host, kProfileViewNameLimitBytes),
                std::to_string(rank.records), std::to_string(rank.dropped),
                std::to_string(rank.quarantined), clock_text(rank),
                rank.trace_path.empty() ? "missing" : printable(rank.trace_path, kNoteLimitBytes)});
   }
-  ranks.print(out);
-  print_notes(out, notes_of(row));
+  if (!leaves_out || missing < row.ranks.size()) ranks.print(out);
+  if (leaves_out) {
+    out << missing << " of " << row.ranks.size()
+        << " ranks have no trace, and the notes say which and why; --all has a line for each\n";
+  }
+  if (detail == ShownDetail::all) {
+    print_notes(out, notes_of(row));
+  } else {
+    print_kinds_of_notes(out, notes_of(row));
+  }
 }
 
 void print_figures(std::ostream& out, const ProfileFigures& figures) {

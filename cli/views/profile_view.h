@@ -17,7 +17,13 @@ namespace hocket {
 /// Prints one line per profile.
 void print_profiles(std::ostream& out, std::span<const ProfileSummary> profiles);
 
-void print_profile(std::ostream& out, const ProfileSummary& profile);
+/// The detail in which the ranks and notes of a profile are shown.
+enum class ShownDetail {
+  summary,  ///< of more than a few ranks without a trace, and notes of one kind, their number
+  all,
+};
+
+void print_profile(std::ostream& out, const ProfileSummary& profile, ShownDetail detail);
 
 /// Prints a column for the job and each rank. Beyond a few ranks, prints the lowest, median and
 /// highest values instead.
@@ -31,6 +37,10 @@ void print_pruned(std::ostream& out, std::span<const PruneDecision> decisions, b
 
 /// Prints "note: …", one line each.
 void print_notes(std::ostream& out, std::span<const std::string> notes);
+
+/// Prints the same; of several notes that differ in their numbers alone only the first ones, and
+/// how many there are.
+void print_kinds_of_notes(std::ostream& out, std::span<const std::string> notes);
 
 /// Returns a profile's configuration as text: "comm_channels=1 credit_bytes=16777216 …"; "unknown"
 /// if it has none.

@@ -292,7 +292,7 @@ void print_result(std::ostream& out, const StudyResult& result, const StudyView&
   const bool is_assumed = !assumed_parameters(view.default_sources).empty();
   line("default  ", result.default_params,
        is_assumed ? default_text(defaults, view.default_sources) : params_text(defaults));
-  line("best     ", result.best, params_text(result.best.params));
+  if (result.best.value) line("best     ", result.best, params_text(result.best.params));
   if (result.interval) {
     out << "gain     " << percent_text(result.gain) << " (" << percent_text(result.interval->low)
         << " to " << percent_text(result.interval->high) << " with "

@@ -364,7 +364,12 @@ Result<void> HttpClient::Connection::start_tls(Deadline deadline) {
   if (!distrust_.empty()) {
     return failure(ErrorCode::unavailable, name_ + ": TLS failed: " + distrust_);
   }
-  return failure(failed(error, "TLS failed"));
+  Error problem = failed(error, "TLS failed");
+  // A server without TLS answers with text, of which the library reads a version.
+  if (problem.message.find("wrong version number") != std::string::npos) {
+    problem.message += " (it may speak without TLS: http:// in place of https://)";
+  }
+  return failure(std::move(problem));
 }
 
 HttpClient::HttpClient(DaemonAccess daemon)

@@ -11,6 +11,13 @@
 namespace hocket {
 namespace {
 
+/// Returns the message without the library's own name of the error, which is in brackets.
+std::string json_problem(const std::exception& error) {
+  const std::string message = error.what();
+  const auto end = message.starts_with('[') ? message.find("] ") : std::string::npos;
+  return end == std::string::npos ? message : message.substr(end + 2);
+}
+
 /// SAX handler that builds the document and stops at once when it is too deep or too long. The
 /// parser requires these function names.
 class DocumentBuilder {
@@ -35,7 +42,7 @@ class DocumentBuilder {
     const std::string at = path();
     problem_ = "is not valid JSON";
     if (!at.empty()) problem_ += ", near field \"" + at + "\"";
-    problem_ += std::string(": ") + error.what();
+    problem_ += ": " + json_problem(error);
     return false;
   }
 
@@ -128,7 +135,7 @@ Result<nlohmann::json> parse_object(std::string_view text, std::string_view what
     nlohmann::json::sax_parse(text.begin(), text.end(), &builder);
   } catch (const nlohmann::json::exception& e) {
     return failure(ErrorCode::invalid_argument,
-                   std::string(what) + " is not valid JSON: " + e.what());
+                   std::string(what) + " is not valid JSON: " + json_problem(e));
   }
   if (!builder.problem().empty())
     return failure(ErrorCode::invalid_argument, std::string(what) + " " + builder.problem());

@@ -39,7 +39,8 @@ Result<IoAcceptor> open(asio::io_context& io, const tcp::endpoint& endpoint) {
   if (error) {
     return failure(ErrorCode::unavailable, "cannot listen on " + text(endpoint) + ": " +
                                                error.message() +
-                                               "; choose another address or port");
+                                               "; choose another by `hocket serve --listen "
+                                               "ADDRESS:PORT` or `hocket web --port PORT`");
   }
   return acceptor;
 }

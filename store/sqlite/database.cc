@@ -140,9 +140,9 @@ Result<Connection> open_database(const std::string& path, bool read_only, int bu
   }
   if (!read_only) return open_for_writing(absolute, busy_timeout_ms);
   if (status.type() == fs::file_type::not_found) {
-    return failure(
-        ErrorCode::not_found,
-        "there is no store " + absolute + "; a sweep or a profile creates it, or " + kNameAnother);
+    return failure(ErrorCode::not_found, "there is no store " + absolute +
+                                             "; `hocket tune` or a profile creates it, or " +
+                                             kNameAnother);
   }
   return open_for_reading(absolute, busy_timeout_ms);
 }

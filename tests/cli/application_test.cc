@@ -62,6 +62,19 @@ TEST(Application, AnswersMisuseWithOneLineAndTwo) {
   }
 }
 
+TEST(Application, MisuseNamesTheHelpOfItsVerb) {
+  EXPECT_EQ(ask_hocket({}).err,
+            "hocket: hocket needs a verb; `hocket --help` shows what there is\n");
+  EXPECT_EQ(ask_hocket({"profiles"}).err,
+            "hocket: hocket profiles needs a verb; `hocket profiles --help` shows what there is\n");
+  EXPECT_EQ(ask_hocket({"trials"}).err,
+            "hocket: STUDY is required, and `hocket studies` lists them; `hocket trials --help` "
+            "shows what there is\n");
+  EXPECT_THAT(ask_hocket({"web", "--port", "99999"}).err, HasSubstr("; `hocket web --help` shows"));
+  EXPECT_THAT(ask_hocket({"jobs", "--daemon", "localhost"}).err,
+              ::testing::StartsWith("hocket: --daemon: the daemon's address must be http://"));
+}
+
 TEST(Application, AVerbThatDoesNotExistHasNoHelp) {
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{"tuen", "--help"}, {"tuen"}, {"tuen", "--", "ls"}}) {

@@ -13,7 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const std::vector<hocket::Parameter> parameters = {
       {"a", hocket::IntegerRange{1, 64}, std::int64_t{1}},
       {"b", hocket::RealRange{0, 1}, 0.5},
-      {"order", hocket::Choices{{"fifo", "static", "a b"}}, std::string("fifo")}};
+      {"order", hocket::Choices{{"fifo", "static", "a b"}}, std::string("fifo")},
+      {"mode", hocket::Choices{{"reduce", "reduce-overhead", "fifo"}}, std::string("reduce")}};
   const auto constraint =
       hocket::Constraint::parse({reinterpret_cast<const char*>(data), size}, parameters);
   if (!constraint) return 0;

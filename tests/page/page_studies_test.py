@@ -61,6 +61,38 @@ class PageStudies(PageTest):
         expect(first).to_contain_text(f"{best:.4g}")
         self.screenshot("study-light-1280")
 
+    def test_no_column_of_the_trials_is_cut_and_rows_have_two_lines_at_most(self):
+        knobs = ("part_of_bytes", "window_bytes", "channels", "threads", "queue_batches",
+                 "buckets_bytes", "queue_depth")
+        for name, ranges in ("six", knobs[:5]), ("eight", knobs):
+            space = [word for knob in ranges for word in ("--param", f"{knob}=int:1..8388608:log")]
+            self.world.hocket(
+                "tune", "--study", name, *space, "--param", "algorithm=choice:recursive,tree",
+                "--objective", "regex:ms=([0-9.]+)", "--trials", "4", "--all-trials", "--confirm",
+                "2", "--", "sh", "-c",
+                '[ "$algorithm" = tree ] && echo "out of memory in a very long message of many '
+                'words that no cell could hold in two lines" >&2 && exit 1; '
+                "echo ms=$threads; : {part_of_bytes}", statuses=(0, 3))
+        for study in ("shaped", "six", "eight"):
+            with self.subTest(study):
+                self.open(f"#/studies/{study}")
+                table = self.page.get_by_role("table", name="Trials")
+                expect(table.get_by_role("columnheader", name="Why it was run")).to_be_visible()
+                scroll, cells = table.evaluate("""(table) => {
+                  const scroll = table.parentElement;
+                  const lines = [...table.querySelectorAll("tbody :is(th, td)")].map((cell) => {
+                    const style = getComputedStyle(cell);
+                    const inner = cell.clientHeight - parseFloat(style.paddingTop) -
+                      parseFloat(style.paddingBottom);
+                    return inner / parseFloat(style.lineHeight);
+                  });
+                  return [scroll.scrollWidth - scroll.clientWidth, Math.max(...lines)];
+                }""")
+                table.scroll_into_view_if_needed()
+                self.screenshot(f"trials-{study}-light-1280")
+                self.assertLessEqual(scroll, 0, "pixels by which the table is cut")
+                self.assertLess(cells, 2.5, "lines of the highest row")
+
     def test_each_plot_appears(self):
         self.open("#/studies/shaped")
         for name, address in PLOTS.items():

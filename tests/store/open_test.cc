@@ -155,11 +155,18 @@ TEST(OpenStore, RefusesWhatIsNotAFile) {
   }
 }
 
+TEST(OpenStore, RefusesTheUriOfAnotherDatabase) {
+  EXPECT_EQ(message_of(open_store("pstgresql://db/hocket", {.read_only = true})),
+            "no store is named by pstgresql://: write the path of a file, or "
+            "postgresql://USER@HOST/DATABASE");
+  EXPECT_EQ(code_of(open_store("mysql://db/hocket", {})), ErrorCode::invalid_argument);
+}
+
 TEST(OpenStore, ReadOnlyNeedsAStoreAndCreatesNothing) {
   TemporaryFolder folder;
   const auto missing = open_store(folder.file("sub/none.db"), {.read_only = true});
   EXPECT_EQ(code_of(missing), ErrorCode::not_found);
-  EXPECT_THAT(message_of(missing), HasSubstr("a sweep or a profile creates it"));
+  EXPECT_THAT(message_of(missing), HasSubstr("or a profile creates it"));
   write_bytes(folder.file("empty.db"), "");
   EXPECT_EQ(code_of(open_store(folder.file("empty.db"), {.read_only = true})),
             ErrorCode::not_found);

@@ -83,9 +83,9 @@ inline Space random_space(Random& random) {
   return Space::make(random_parameters(random)).value();
 }
 
-/// Returns a constraint on one or two of `parameters`; in most cases some of their points satisfy
+/// Returns a comparison of one or two of `parameters`; in most cases some of their points satisfy
 /// it.
-inline std::string random_constraint(const std::vector<Parameter>& parameters, Random& random) {
+inline std::string random_comparison(const std::vector<Parameter>& parameters, Random& random) {
   const auto any = [&]() -> const Parameter& {
     return parameters[static_cast<std::size_t>(
         pick(random, 0, static_cast<std::int64_t>(parameters.size()) - 1))];
@@ -112,6 +112,14 @@ inline std::string random_constraint(const std::vector<Parameter>& parameters, R
     default:
       return first.name + sign + value(first);
   }
+}
+
+/// Returns a constraint of one comparison, of two that are joined, or on a condition.
+inline std::string random_constraint(const std::vector<Parameter>& parameters, Random& random) {
+  const std::string first = random_comparison(parameters, random);
+  const char* joins[] = {"", "", "", " and ", " or ", " if "};
+  const std::string join = joins[pick(random, 0, 5)];
+  return join.empty() ? first : first + join + random_comparison(parameters, random);
 }
 
 /// Returns a random space with zero to three constraints, or an error if they contradict one

@@ -5,7 +5,10 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <utility>
 
+#include "core/base/check.h"
+#include "core/base/nearest_name.h"
 #include "core/base/text.h"
 #include "tuner/space/size_text.h"
 
@@ -13,19 +16,32 @@ namespace hocket {
 namespace {
 
 constexpr int kMaxDepth = 32;
-/// Each open bracket keeps one sum and one product on the stack, as do the outermost level and the
-/// comparison.
-constexpr std::size_t kStackSize = 2 * (kMaxDepth + 2) + 1;
+/// Each open bracket keeps at most the left sides of an `or`, an `and`, a comparison, a sum and a
+/// product on the stack; the outermost level also that of the `if`. Two choices that are compared
+/// take four values more than a sum does.
+constexpr std::size_t kStackSize = 5 * (kMaxDepth + 2) + 6;
 constexpr std::size_t kQuoteLimitBytes = 80;
 
 constexpr std::string_view kComparisons[] = {"<=", "<", ">=", ">", "==", "!="};
+constexpr std::string_view kJoiningWords[] = {"if", "and", "or", "not"};
 
-enum class TokenKind { number, name, quoted, sign, comparison, end };
+/// Signs of other languages, and how a constraint says them.
+constexpr std::pair<std::string_view, std::string_view> kForeignSigns[] = {
+    {"=>", "at least is written >=, and a condition follows `if`"},
+    {"=", "equality is written =="},
+    {"&", "write `and`"},
+    {"|", "write `or`"},
+    {"!", "write `not`"}};
+
+/// `unknown` cannot be read, except as a word of a choice.
+enum class TokenKind { number, name, quoted, sign, comparison, unknown, end };
 
 struct Token {
   TokenKind kind;
   std::string_view text;  ///< without quotes
   double number = 0;
+  std::string problem = {};    ///< of an unknown one
+  std::string_view rest = {};  ///< the constraint's text from the token on
 };
 
 bool is_digit(char c) {
@@ -40,18 +56,24 @@ std::string quoted_text(std::string_view text) {
   return '"' + printable(text, kQuoteLimitBytes) + '"';
 }
 
-Result<Token> read_number_token(std::string_view rest) {
+/// Returns the token at the start of `rest` that cannot be read: up to a blank or bracket.
+Token unknown_token(std::string_view rest, std::string problem) {
+  const std::size_t end =
+      std::max<std::size_t>(1, std::min(rest.find_first_of(" \t()"), rest.size()));
+  return {TokenKind::unknown, rest.substr(0, end), 0, std::move(problem)};
+}
+
+Token read_number_token(std::string_view rest) {
   double number = 0;
   const char* const last = rest.data() + rest.size();
   auto [end, error] = std::from_chars(rest.data(), last, number);
   if (error != std::errc{} || !std::isfinite(number)) {
-    return invalid("expected a number within the range of doubles at " + quoted_text(rest));
+    return unknown_token(rest, "expected a number within the range of doubles");
   }
   const char* const unit_end = std::find_if_not(end, last, is_name_start);
   const auto factor = size_factor({end, unit_end});
   if (!factor || (unit_end != last && (is_digit(*unit_end) || *unit_end == '.'))) {
-    return invalid(std::string("expected a number, with ") + kSizeUnitsText + ", at " +
-                   quoted_text(rest));
+    return unknown_token(rest, std::string("expected a number, with ") + kSizeUnitsText);
   }
   number *= static_cast<double>(*factor);
   end = unit_end;
@@ -59,40 +81,54 @@ Result<Token> read_number_token(std::string_view rest) {
                number};
 }
 
+/// Returns the length of the name at the start of `rest`; a dot joins the parts of the name of a
+/// region's knob.
+std::size_t name_length(std::string_view rest) {
+  std::size_t length = 0;
+  while (length < rest.size()) {
+    const char c = rest[length];
+    const bool joins = c == '.' && length + 1 < rest.size() && is_name_start(rest[length + 1]);
+    if (!is_name_start(c) && !is_digit(c) && !joins) break;
+    ++length;
+  }
+  return length;
+}
+
 /// Reads the token at the start of `rest`, which must not be empty or start with a space.
-Result<Token> read_token(std::string_view rest) {
+Token read_token(std::string_view rest) {
   const char first = rest.front();
   if (is_digit(first) || first == '.') return read_number_token(rest);
-  if (is_name_start(first)) {
-    const auto end = std::find_if_not(rest.begin(), rest.end(),
-                                      [](char c) { return is_name_start(c) || is_digit(c); });
-    return Token{TokenKind::name, rest.substr(0, static_cast<std::size_t>(end - rest.begin()))};
-  }
+  if (is_name_start(first)) return {TokenKind::name, rest.substr(0, name_length(rest))};
   if (first == '"' || first == '\'') {
     const auto end = rest.find(first, 1);
-    if (end == std::string_view::npos) return invalid("a quote is not closed");
-    return Token{TokenKind::quoted, rest.substr(1, end - 1)};
+    if (end == std::string_view::npos) return unknown_token(rest, "a quote is not closed");
+    return {TokenKind::quoted, rest.substr(1, end - 1)};
   }
   for (const auto comparison : kComparisons) {
-    if (rest.starts_with(comparison)) return Token{TokenKind::comparison, comparison};
+    if (rest.starts_with(comparison)) return {TokenKind::comparison, comparison};
   }
   if (std::string_view("+-*/()").find(first) != std::string_view::npos) {
-    return Token{TokenKind::sign, rest.substr(0, 1)};
+    return {TokenKind::sign, rest.substr(0, 1)};
   }
-  return invalid("cannot read " + quoted_text(rest) +
-                 (first == '=' ? "; equality is written ==" : ""));
+  std::string problem = "cannot be read";
+  for (const auto& [sign, advice] : kForeignSigns) {
+    if (!rest.starts_with(sign)) continue;
+    problem += ": " + std::string(advice);
+    break;
+  }
+  return unknown_token(rest, std::move(problem));
 }
 
 /// Returns the tokens of `text` followed by an end token.
-Result<std::vector<Token>> read_tokens(std::string_view text) {
+std::vector<Token> read_tokens(std::string_view text) {
   std::vector<Token> tokens;
   for (text = trimmed(text); !text.empty(); text = trimmed(text)) {
-    const auto token = read_token(text);
-    HOCKET_TRY(token);
-    tokens.push_back(*token);
-    text.remove_prefix(token->text.size() + (token->kind == TokenKind::quoted ? 2 : 0));
+    tokens.push_back(read_token(text));
+    tokens.back().rest = text;
+    text.remove_prefix(tokens.back().text.size() +
+                       (tokens.back().kind == TokenKind::quoted ? 2 : 0));
   }
-  tokens.push_back({TokenKind::end, "the end"});
+  tokens.push_back({TokenKind::end, {}});
   return tokens;
 }
 
@@ -101,25 +137,29 @@ Result<std::vector<Token>> read_tokens(std::string_view text) {
 /// Parses one constraint by recursive descent.
 class ConstraintParser {
  public:
-  ConstraintParser(std::vector<Token> tokens, std::span<const Parameter> parameters)
-      : tokens_(std::move(tokens)), parameters_(parameters) {}
+  /// `text` must have no surrounding blanks.
+  ConstraintParser(std::string_view text, std::span<const Parameter> parameters)
+      : text_(text), tokens_(read_tokens(text)), parameters_(parameters) {}
 
-  Result<Constraint> parse(std::string_view text) {
-    const auto by_words = words();
-    HOCKET_TRY(by_words);
-    if (!*by_words) {
-      HOCKET_TRY(sum(0).and_then([&] { return comparison(); }).and_then([&] { return sum(0); }));
-      if (token().kind == TokenKind::comparison) {
-        return invalid("expected one comparison, found another at " + found() +
-                       "; write two constraints");
-      }
-      if (token().kind != TokenKind::end) return invalid("expected the end, found " + found());
+  Result<Constraint> parse() {
+    HOCKET_TRY(whole_condition());
+    if (take_word("if")) {
+      HOCKET_TRY(whole_condition());
+      add(Operation::provided);
+    }
+    if (token().kind == TokenKind::comparison) {
+      return failure(
+          problem("expected one comparison, found another at " + found(), "join two by `and`"));
+    }
+    if (token().kind != TokenKind::end) {
+      return failure(
+          unexpected(is_conditional() ? "`and`, `or` or the end" : "`and`, `or`, `if` or the end"));
     }
     auto& places = constraint_.parameters_;
     if (places.empty()) return invalid("it names no parameter; there are " + known());
     std::sort(places.begin(), places.end());
     places.erase(std::unique(places.begin(), places.end()), places.end());
-    constraint_.text_ = text;
+    constraint_.text_ = text_;
     return std::move(constraint_);
   }
 
@@ -127,24 +167,73 @@ class ConstraintParser {
   using Operation = Constraint::Operation;
   using Status = Result<void>;
 
+  /// The result of an expression.
+  enum class Kind { number, condition };
+
   const Token& token() const { return tokens_[at_]; }
+
+  /// Returns the token behind this one, or the end.
+  const Token& next_token() const { return tokens_[std::min(at_ + 1, tokens_.size() - 1)]; }
+
+  bool is_conditional() const {
+    return !constraint_.steps_.empty() &&
+           constraint_.steps_.back().operation == Operation::provided;
+  }
 
   std::string found() const {
     return token().kind == TokenKind::end ? "the end" : quoted_text(token().text);
   }
 
-  std::string known() const {
-    std::string names;
-    for (const auto& parameter : parameters_) {
-      names += (names.empty() ? "" : ", ") + parameter.name;
+  /// Returns "character 5", counted from 1 to the start of the token.
+  std::string place() const {
+    const auto before = text_.substr(0, text_.size() - token().rest.size());
+    const auto starts = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
+    return "character " + std::to_string(std::count_if(before.begin(), before.end(), starts) + 1);
+  }
+
+  Error problem(const std::string& message, const std::string& advice) const {
+    return {ErrorCode::invalid_argument, message + " (" + place() + "); " + advice};
+  }
+
+  Error unexpected(const std::string& expected) const {
+    if (token().kind == TokenKind::unknown) {
+      return problem(found() + ": " + token().problem, kConstraintSyntaxText);
     }
+    return problem("expected " + expected + ", found " + found(), kConstraintSyntaxText);
+  }
+
+  std::vector<std::string_view> names() const {
+    std::vector<std::string_view> names;
+    for (const auto& parameter : parameters_) names.push_back(parameter.name);
     return names;
+  }
+
+  std::string known() const {
+    std::string list;
+    for (const auto name : names()) list += (list.empty() ? "" : ", ") + std::string(name);
+    return list;
   }
 
   bool take(std::string_view sign) {
     if (token().kind != TokenKind::sign || token().text != sign) return false;
     ++at_;
     return true;
+  }
+
+  /// Takes a joining word where no parameter can be.
+  bool take_word(std::string_view word) {
+    if (token().kind != TokenKind::name || lower_case(token().text) != word) return false;
+    ++at_;
+    return true;
+  }
+
+  /// Takes a `not` that is not the parameter of that name: an operand follows.
+  bool take_not() {
+    const Token& next = next_token();
+    const bool denies = next.kind == TokenKind::name || next.kind == TokenKind::number ||
+                        next.kind == TokenKind::quoted ||
+                        (next.kind == TokenKind::sign && next.text == "(");
+    return denies && take_word("not");
   }
 
   std::optional<std::size_t> place_of(const Token& name) const {
@@ -162,99 +251,257 @@ class ConstraintParser {
 
   void add(Operation operation) { constraint_.steps_.push_back({operation}); }
 
+  void add_number(double number) { constraint_.steps_.push_back({Operation::number, number}); }
+
   void add_parameter(std::size_t place) {
     constraint_.steps_.push_back({Operation::parameter, 0, place});
     constraint_.parameters_.push_back(place);
   }
 
-  /// Parses a whole constraint of the form CHOICE == WORD, in either order; false if it has another
-  /// form.
+  /// Parses a condition; a number alone is refused.
+  Status whole_condition() {
+    const auto kind = condition(0);
+    HOCKET_TRY(kind);
+    if (*kind == Kind::number) return failure(unexpected("one of <=, <, >=, >, ==, !="));
+    return {};
+  }
+
+  /// Parses operands joined by `word`; what is joined must be conditions.
+  template <class Operand>
+  Result<Kind> joined(std::string_view word, Operation operation, Operand operand) {
+    const auto first = operand();
+    HOCKET_TRY(first);
+    Kind kind = *first;
+    while (token().kind == TokenKind::name && lower_case(token().text) == word) {
+      if (kind == Kind::number) return failure(unexpected("one of <=, <, >=, >, ==, !="));
+      ++at_;
+      const auto next = operand();
+      HOCKET_TRY(next);
+      if (*next == Kind::number) return failure(unexpected("one of <=, <, >=, >, ==, !="));
+      add(operation);
+    }
+    return kind;
+  }
+
+  Result<Kind> condition(int depth) {
+    const auto denials = [&] { return denial(depth); };
+    return joined("or", Operation::either, [&] { return joined("and", Operation::both, denials); });
+  }
+
+  Result<Kind> denial(int depth) {
+    if (depth > kMaxDepth) return failure(too_deep());
+    if (!take_not()) return comparison(depth);
+    const auto kind = denial(depth + 1);
+    HOCKET_TRY(kind);
+    if (*kind == Kind::number) return failure(unexpected("one of <=, <, >=, >, ==, !="));
+    add(Operation::deny);
+    return Kind::condition;
+  }
+
+  Result<Kind> comparison(int depth) {
+    const auto by_words = words();
+    HOCKET_TRY(by_words);
+    if (*by_words) return Kind::condition;
+    const auto left = sum(depth);
+    HOCKET_TRY(left);
+    if (*left == Kind::condition || token().kind != TokenKind::comparison) return *left;
+    const Operation operation = compared_by(token().text);
+    ++at_;
+    HOCKET_TRY(number_only(sum(depth)));
+    add(operation);
+    return Kind::condition;
+  }
+
+  static Operation compared_by(std::string_view sign) {
+    constexpr Operation kOperations[] = {Operation::at_most, Operation::below, Operation::at_least,
+                                         Operation::above,   Operation::equal, Operation::unequal};
+    return kOperations[std::find(std::begin(kComparisons), std::end(kComparisons), sign) -
+                       std::begin(kComparisons)];
+  }
+
+  /// Parses a comparison of a choice with a word or with another choice, in either order; false if
+  /// there is none here.
   Result<bool> words() {
-    if (tokens_.size() != 4 || tokens_[1].kind != TokenKind::comparison) return false;
-    const bool turned = !choices_of(tokens_[0]);
-    const Token& subject = tokens_[turned ? 2 : 0];
-    const Token& word = tokens_[turned ? 0 : 2];
+    if (token().kind == TokenKind::end || next_token().kind != TokenKind::comparison) return false;
+    const Token& left = tokens_[at_];
+    const Token& right = tokens_[at_ + 2];  // behind a comparison there is at least the end
+    const bool turned = !choices_of(left);
+    const Token& subject = turned ? right : left;
     const auto* choices = choices_of(subject);
     if (!choices) return false;
-    at_ = 1;
-    HOCKET_TRY(comparison());
-    using Comparison = Constraint::Comparison;
-    const bool equality = constraint_.comparison_ == Comparison::equal ||
-                          constraint_.comparison_ == Comparison::unequal;
-    const auto it = std::find(choices->names.begin(), choices->names.end(), word.text);
-    if (!equality || it == choices->names.end()) return failure(not_a_number(subject));
+    const Operation operation = compared_by(next_token().text);
+    if (operation != Operation::equal && operation != Operation::unequal) {
+      return failure(not_a_number(subject));
+    }
+    const std::size_t word_at = turned ? at_ : at_ + 2;
+    std::size_t taken = 1;
+    auto place = turned ? std::nullopt : long_word_place(*choices, word_at, taken);
+    if (!place) place = word_place(*choices, tokens_[word_at].text);
+    const auto* others = choices_of(tokens_[word_at]);
+    if (!place && others == nullptr) {
+      at_ = word_at;
+      return failure(not_a_word(subject, *choices));
+    }
     add_parameter(*place_of(subject));
-    constraint_.steps_.push_back(
-        {Operation::number, static_cast<double>(it - choices->names.begin())});
+    if (place) {
+      add_number(static_cast<double>(*place));
+      add(operation);
+    } else {
+      constraint_.steps_.pop_back();
+      HOCKET_TRY(same_words(*place_of(subject), *place_of(tokens_[word_at])));
+      if (operation == Operation::unequal) add(Operation::deny);
+    }
+    at_ += 2 + (turned ? 1 : taken);
     return true;
+  }
+
+  static std::optional<std::size_t> word_place(const Choices& choices, std::string_view word) {
+    const auto it = std::find(choices.names.begin(), choices.names.end(), word);
+    if (it == choices.names.end()) return std::nullopt;
+    return static_cast<std::size_t>(it - choices.names.begin());
+  }
+
+  /// Finds a word of several tokens, such as reduce-overhead, that ends at a blank or bracket, and
+  /// counts these.
+  std::optional<std::size_t> long_word_place(const Choices& choices, std::size_t at,
+                                             std::size_t& taken) const {
+    const std::string_view rest = tokens_[at].rest;
+    const std::string_view word = rest.substr(0, rest.find_first_of(" \t)"));
+    const auto place = word_place(choices, word);
+    if (!place) return std::nullopt;
+    while (tokens_[at + taken].rest.size() > rest.size() - word.size()) ++taken;
+    return place;
+  }
+
+  /// Adds whether two choices have the same word, as the number of words for which both have it.
+  Status same_words(std::size_t left, std::size_t right) {
+    const auto& words = std::get<Choices>(parameters_[left].domain).names;
+    const auto& others = std::get<Choices>(parameters_[right].domain);
+    add_number(0);
+    bool is_any_shared = false;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const auto place = word_place(others, words[i]);
+      if (!place) continue;
+      is_any_shared = true;
+      add_parameter(left);
+      add_number(static_cast<double>(i));
+      add(Operation::equal);
+      add_parameter(right);
+      add_number(static_cast<double>(*place));
+      add(Operation::equal);
+      add(Operation::both);
+      add(Operation::either);
+    }
+    if (is_any_shared) return {};
+    return failure(problem("parameters " + parameters_[left].name + " and " +
+                               parameters_[right].name + " have no word in common",
+                           kConstraintSyntaxText));
   }
 
   Error not_a_number(const Token& name) const {
     const Domain& domain = parameters_[*place_of(name)].domain;
-    return {ErrorCode::invalid_argument, "parameter " + std::string(name.text) +
-                                             " holds words: compare it alone, by == or !=, with " +
-                                             describe(domain)};
+    return problem("parameter " + std::string(name.text) +
+                       " holds words: compare it alone, by == or !=, with " + describe(domain),
+                   kConstraintSyntaxText);
   }
 
-  Status comparison() {
-    if (token().kind != TokenKind::comparison) {
-      return invalid("expected one of <=, <, >=, >, ==, !=, found " + found());
-    }
-    const auto it = std::find(std::begin(kComparisons), std::end(kComparisons), token().text);
-    constraint_.comparison_ = static_cast<Constraint::Comparison>(it - std::begin(kComparisons));
-    ++at_;
-    return {};
+  Error not_a_word(const Token& subject, const Choices& choices) const {
+    const std::string_view rest = token().rest;
+    const bool is_one_token =
+        token().kind == TokenKind::quoted || rest.size() > subject.rest.size();
+    const std::string_view word =
+        is_one_token ? token().text : rest.substr(0, rest.find_first_of(" \t)"));
+    const std::string wrong = token().kind == TokenKind::end ? found() : quoted_text(word);
+    return problem(
+        "parameter " + std::string(subject.text) + " is never " + wrong,
+        meant(word, choices.names) + "it is " + describe(parameters_[*place_of(subject)].domain));
   }
 
-  Status sum(int depth) {
-    if (auto ok = product(depth); !ok) return ok;
+  Error too_deep() const {
+    return {ErrorCode::invalid_argument,
+            "more than " + std::to_string(kMaxDepth) + " levels of brackets and signs"};
+  }
+
+  /// Refuses a condition where a number must be.
+  Status number_only(const Result<Kind>& kind) const {
+    HOCKET_TRY(kind);
+    if (*kind == Kind::number) return {};
+    return failure(problem("there is a condition where a number must be, before " + found(),
+                           kConstraintSyntaxText));
+  }
+
+  Result<Kind> sum(int depth) {
+    const auto first = product(depth);
+    HOCKET_TRY(first);
     for (;;) {
-      const bool is_plus = take("+");
-      if (!is_plus && !take("-")) return {};
-      if (auto ok = product(depth); !ok) return ok;
+      const bool is_plus = token().text == "+";
+      if (token().kind != TokenKind::sign || (!is_plus && token().text != "-")) return *first;
+      HOCKET_TRY(number_only(first));
+      ++at_;
+      HOCKET_TRY(number_only(product(depth)));
       add(is_plus ? Operation::add : Operation::subtract);
     }
   }
 
-  Status product(int depth) {
-    if (auto ok = factor(depth); !ok) return ok;
+  Result<Kind> product(int depth) {
+    const auto first = factor(depth);
+    HOCKET_TRY(first);
     for (;;) {
-      const bool is_times = take("*");
-      if (!is_times && !take("/")) return {};
-      if (auto ok = factor(depth); !ok) return ok;
+      const bool is_times = token().text == "*";
+      if (token().kind != TokenKind::sign || (!is_times && token().text != "/")) return *first;
+      HOCKET_TRY(number_only(first));
+      ++at_;
+      HOCKET_TRY(number_only(factor(depth)));
       add(is_times ? Operation::multiply : Operation::divide);
     }
   }
 
-  Status factor(int depth) {
-    if (depth > kMaxDepth) {
-      return invalid("more than " + std::to_string(kMaxDepth) + " levels of brackets and signs");
-    }
+  Result<Kind> factor(int depth) {
+    if (depth > kMaxDepth) return failure(too_deep());
     if (take("-")) {
-      if (auto ok = factor(depth + 1); !ok) return ok;
+      HOCKET_TRY(number_only(factor(depth + 1)));
       add(Operation::negate);
-      return {};
+      return Kind::number;
     }
     if (take("(")) {
-      if (auto ok = sum(depth + 1); !ok) return ok;
-      return take(")") ? Status() : invalid("expected ), found " + found());
+      const auto inner = condition(depth + 1);
+      HOCKET_TRY(inner);
+      if (!take(")")) return failure(unexpected(")"));
+      return *inner;
     }
     if (token().kind == TokenKind::number) {
-      constraint_.steps_.push_back({Operation::number, token().number});
+      add_number(token().number);
       ++at_;
-      return {};
-    }
-    if (token().kind != TokenKind::name) {
-      return invalid("expected a parameter, a number or (, found " + found());
+      return Kind::number;
     }
     const auto place = place_of(token());
-    if (!place) return invalid("no parameter is named " + found() + "; there are " + known());
+    if (!place) return failure(no_parameter());
     if (choices_of(token())) return failure(not_a_number(token()));
     add_parameter(*place);
     ++at_;
-    return {};
+    return Kind::number;
   }
 
+  /// Returns "did you mean …; ", or "" when no name is near.
+  template <class Names>
+  static std::string meant(std::string_view name, const Names& names) {
+    const std::string hint = did_you_mean(name, names);
+    return hint.empty() ? hint : hint.substr(2) + "; ";
+  }
+
+  Error no_parameter() const {
+    const bool is_joining =
+        std::ranges::find(kJoiningWords, lower_case(token().text)) != std::end(kJoiningWords);
+    if (token().kind != TokenKind::name || is_joining) {
+      return unexpected("a parameter, a number or (");
+    }
+    const std::string nearest = meant(token().text, names());
+    return problem("no parameter is named " + found(),
+                   nearest + "there are " + known() +
+                       (nearest.empty() ? std::string("; ") + kConstraintSyntaxText : ""));
+  }
+
+  std::string_view text_;
   std::vector<Token> tokens_;
   std::span<const Parameter> parameters_;
   std::size_t at_ = 0;
@@ -267,12 +514,50 @@ Result<Constraint> Constraint::parse(std::string_view text, std::span<const Para
     return invalid("a constraint has " + std::to_string(text.size()) + " bytes; at most " +
                    std::to_string(kMaxTextBytes) + " are read");
   }
-  const auto context = "constraint " + quoted_text(text);
-  auto tokens = read_tokens(text);
-  if (!tokens) return failure(tokens.error().in(context));
-  auto constraint = ConstraintParser(std::move(*tokens), parameters).parse(text);
-  if (!constraint) return failure(constraint.error().in(context));
+  auto constraint = ConstraintParser(text, parameters).parse();
+  if (!constraint) {
+    return failure(constraint.error().in("constraint " + quoted_text(text)));
+  }
   return constraint;
+}
+
+double Constraint::combined(Operation operation, double left, double right) {
+  switch (operation) {
+    case Operation::add:
+      return left + right;
+    case Operation::subtract:
+      return left - right;
+    case Operation::multiply:
+      return left * right;
+    case Operation::divide:
+      return left / right;
+    case Operation::at_most:
+      return left <= right ? 1 : 0;
+    case Operation::below:
+      return left < right ? 1 : 0;
+    case Operation::at_least:
+      return left >= right ? 1 : 0;
+    case Operation::above:
+      return left > right ? 1 : 0;
+    case Operation::equal:
+      return left == right ? 1 : 0;
+    case Operation::unequal:
+      // Written this way so that a comparison with NaN is false.
+      return left < right || left > right ? 1 : 0;
+    case Operation::both:
+      return left != 0 && right != 0 ? 1 : 0;
+    case Operation::either:
+      return left != 0 || right != 0 ? 1 : 0;
+    case Operation::provided:
+      return left != 0 || right == 0 ? 1 : 0;
+    case Operation::number:
+    case Operation::parameter:
+    case Operation::negate:
+    case Operation::deny:
+      break;
+  }
+  HOCKET_CHECK(false, "these have no two sides");
+  return 0;
 }
 
 bool Constraint::holds(std::span<const double> numbers) const {
@@ -285,32 +570,14 @@ bool Constraint::holds(std::span<const double> numbers) const {
       stack[height++] = numbers[step.parameter];
     } else if (step.operation == Operation::negate) {
       stack[height - 1] = -stack[height - 1];
+    } else if (step.operation == Operation::deny) {
+      stack[height - 1] = stack[height - 1] == 0 ? 1 : 0;
     } else {
       const double right = stack[--height];
-      double& left = stack[height - 1];
-      if (step.operation == Operation::add) left += right;
-      if (step.operation == Operation::subtract) left -= right;
-      if (step.operation == Operation::multiply) left *= right;
-      if (step.operation == Operation::divide) left /= right;
+      stack[height - 1] = combined(step.operation, stack[height - 1], right);
     }
   }
-  const double left = stack[0], right = stack[1];
-  switch (comparison_) {
-    case Comparison::at_most:
-      return left <= right;
-    case Comparison::below:
-      return left < right;
-    case Comparison::at_least:
-      return left >= right;
-    case Comparison::above:
-      return left > right;
-    case Comparison::equal:
-      return left == right;
-    case Comparison::unequal:
-      // Written this way so that a comparison with NaN is false.
-      return left < right || left > right;
-  }
-  return false;
+  return stack[0] != 0;
 }
 
 double number_of(const Domain& domain, const ParameterValue& value) {

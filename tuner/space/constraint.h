@@ -1,18 +1,24 @@
 #pragma once
 
 // A condition on the parameters of a space, known before any trial:
-// `credit_bytes>=partition_bytes`, `batch*sequence*4096<=8G`, `order!=fifo`. Immutable;
-// thread-safe.
+// `credit_bytes>=partition_bytes`, `batch*sequence*4096<=8G`, `order!=fifo`,
+// `channels<=16 if algorithm==tree`. Immutable; thread-safe.
 //
-//     constraint = sum comparison sum | CHOICE ("==" | "!=") WORD
-//     comparison = "<=" | "<" | ">=" | ">" | "==" | "!="
+//     constraint = condition [ "if" condition ]
+//     condition  = all { "or" all }
+//     all        = denial { "and" denial }
+//     denial     = "not" denial | comparison | "(" condition ")"
+//     comparison = sum sign sum | CHOICE ("==" | "!=") (WORD | CHOICE)
+//     sign       = "<=" | "<" | ">=" | ">" | "==" | "!="
 //     sum        = product { ("+" | "-") product }
 //     product    = factor { ("*" | "/") factor }
 //     factor     = NUMBER | PARAMETER | "(" sum ")" | "-" factor
 //
 // Numbers take units of sizes (tuner/space/size_text.h). CHOICE is a parameter whose values are
-// words; a WORD that is not a plain name must be quoted. Expressions are evaluated in doubles; a
-// comparison with NaN (0/0) is false.
+// words; a WORD behind the sign that holds blanks or brackets must be quoted. `if`, `and`, `or` and
+// `not` are read in any case, and only where no parameter can be, so parameters may have these
+// names. Expressions are evaluated in doubles; a comparison with NaN (0/0) is false. A constraint
+// with `if` holds where the condition behind it does not.
 
 #include <span>
 #include <string>
@@ -23,6 +29,11 @@
 #include "tuner/space/parameter.h"
 
 namespace hocket {
+
+/// Says how a constraint is written, for messages.
+inline constexpr const char* kConstraintSyntaxText =
+    "write CONDITION [if CONDITION]: sums of parameters and numbers compared by <=, <, >=, >, ==, "
+    "!=, or a choice and a word by ==, !=, joined by and, or, not; such as A*B<=64 if MODE==fast";
 
 class Constraint {
  public:
@@ -45,8 +56,26 @@ class Constraint {
  private:
   friend class ConstraintParser;
 
-  enum class Operation { number, parameter, add, subtract, multiply, divide, negate };
-  enum class Comparison { at_most, below, at_least, above, equal, unequal };
+  /// Conditions are 1 and 0. The last one is true unless its right side is and its left is not.
+  enum class Operation {
+    number,
+    parameter,
+    negate,
+    deny,
+    add,
+    subtract,
+    multiply,
+    divide,
+    at_most,
+    below,
+    at_least,
+    above,
+    equal,
+    unequal,
+    both,
+    either,
+    provided
+  };
 
   struct Step {
     Operation operation;
@@ -55,13 +84,15 @@ class Constraint {
     bool operator==(const Step&) const = default;
   };
 
+  /// Returns what an operation of two values gives.
+  static double combined(Operation operation, double left, double right);
+
   Constraint() = default;
 
   std::string text_;
   std::vector<std::size_t> parameters_;
-  /// In postfix order; evaluation leaves both sides of the comparison on the stack.
+  /// In postfix order; evaluation leaves one condition on the stack.
   std::vector<Step> steps_;
-  Comparison comparison_ = Comparison::equal;
 };
 
 /// Returns the number that a constraint uses for a value inside `domain`: the number itself, or the

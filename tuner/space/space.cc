@@ -7,9 +7,16 @@
 #include <string>
 
 #include "core/base/check.h"
+#include "tuner/space/sobol_sequence.h"
 
 namespace hocket {
-namespace {}  // namespace
+namespace {
+
+/// Values of one parameter, and settings of all, among which an allowed one is looked for.
+constexpr int kSampledValues = 256;
+constexpr std::size_t kSampledSettings = 1024;
+
+}  // namespace
 
 Result<Space> Space::make(std::vector<Parameter> parameters,
                           const std::vector<std::string>& constraints) {
@@ -74,9 +81,34 @@ Result<void> Space::apply_constraints() {
     }
   }
   if (auto ok = admit(defaults()); !ok) {
-    return failure(ok.error().in("the default is excluded; change it or relax the constraint"));
+    Error error = ok.error().in("the default is excluded; change it or relax the constraint");
+    error.message += allowed_instead();
+    return failure(std::move(error));
   }
   return {};
+}
+
+std::string Space::allowed_instead() const {
+  const UnitPoint start = encode(defaults());
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    std::optional<UnitPoint> nearest;
+    for (int sample = 0; sample < kSampledValues; ++sample) {
+      UnitPoint other = start;
+      other[i] = (sample + 0.5) / kSampledValues;
+      if (!allows(other)) continue;
+      if (nearest && std::abs((*nearest)[i] - start[i]) <= std::abs(other[i] - start[i])) continue;
+      nearest = std::move(other);
+    }
+    if (!nearest) continue;
+    const auto& [name, domain, default_value] = parameters_[i];
+    return "; with " + name + "=" + to_text(hocket::decode(domain, (*nearest)[i])) +
+           " it is allowed";
+  }
+  const auto points = sobol_points(parameters_.size(), 1, kSampledSettings, 1);
+  if (std::ranges::any_of(points, [&](const UnitPoint& point) { return allows(point); })) return {};
+  return "; of " + std::to_string(kSampledSettings) +
+         " settings spread over the space the constraints allow none, so they may contradict one "
+         "another";
 }
 
 Error Space::contradiction(std::uint64_t left) const {

@@ -96,6 +96,9 @@ class Space {
   Result<void> apply_constraints();
   /// Returns an error that suggests a constraint to relax when the constraints leave `left` points.
   Error contradiction(std::uint64_t left) const;
+  /// Returns "; with NAME=VALUE it is allowed" for the default with one other value, or that no
+  /// setting which was looked at is allowed; otherwise "".
+  std::string allowed_instead() const;
 
   std::vector<Parameter> parameters_;
   std::vector<Constraint> constraints_;

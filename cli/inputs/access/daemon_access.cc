@@ -39,6 +39,10 @@ bool asks_daemon(const DaemonChoice& daemon, const std::string& store_option) {
 }
 
 Result<DaemonAccess> daemon_access(const DaemonChoice& options) {
+  if (!options.address.empty()) {
+    const auto address = parse_daemon_address(options.address);
+    if (!address) return failure(address.error().in("--daemon"));
+  }
   const auto environment = [&](const char* name) -> std::optional<std::string> {
     if (std::string_view(name) == "HOCKET_ALLOW_PLAIN_TOKEN" && options.allow_plain_token)
       return "1";

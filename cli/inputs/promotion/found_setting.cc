@@ -38,17 +38,19 @@ bool has_all(const PromotedVersions& promoted, const std::vector<std::string>& n
 }
 
 /// Says for which other programs of the same name there is something, which may be this one before
-/// it was moved.
-Error nothing_for(Store& store, const std::string& program) {
+/// it was moved, or on other hardware, and how to take it.
+Error nothing_for(Store& store, const std::string& program, const PromotionChoice& choice,
+                  const Topology& host) {
   std::string message = "nothing is promoted for " + program;
   const std::string name = program.substr(program.rfind('/') + 1);
   std::string others;
   if (const auto all = current_promotions(store)) {
-    for (const PromotedVersions& each : *all) {
+    const auto candidates = candidates_of(*all);
+    for (std::size_t i = 0; i < all->size(); ++i) {
+      const PromotedVersions& each = (*all)[i];
       if (each.workload.name != name) continue;
-      others += (others.empty() ? "" : ", ") + std::string("--workload ") +
-                each.workload.fingerprint.substr(0, 8) + " is " + program_of(each.workload) +
-                " on " + place_text(each.topology);
+      others += (others.empty() ? "" : "; ") + choosing_command(candidates, i, choice, host) +
+                " takes that of " + program_of(each.workload) + " on " + place_text(each.topology);
     }
   }
   if (!others.empty()) message += "; there are others of this name: " + others;
@@ -76,7 +78,9 @@ Result<PromotedVersions> promotion_of_command(Store& store, const SettingSource&
   if (!source.choice.workload.empty()) return released_promotion(store, source.choice);
   const auto host = probe_topology();
   HOCKET_TRY(host);
-  auto found = promotions_of_program(store, command.words, command.folder, *host);
+  const bool is_elsewhere = !source.choice.topology.empty();
+  auto found =
+      promotions_of_program(store, command.words, command.folder, is_elsewhere ? nullptr : &*host);
   HOCKET_TRY(found);
   const auto names = placeholders_of(command.words);
   std::ranges::stable_partition(*found,
@@ -86,7 +90,8 @@ Result<PromotedVersions> promotion_of_command(Store& store, const SettingSource&
     place.workload = each.workload.fingerprint;
     if (fit_of(candidate_of(each), place, *host) == PromotionFit::yes) return std::move(each);
   }
-  return failure(nothing_for(store, program_of(command.words, command.folder)));
+  return failure(
+      nothing_for(store, program_of(command.words, command.folder), source.choice, *host));
 }
 
 Result<FoundSetting> daemon_setting(const SettingSource& source, const StartedCommand& command) {

@@ -4,8 +4,11 @@
 #include <array>
 #include <iostream>
 #include <map>
+#include <nlohmann/json.hpp>
 
+#include "cli/output/value_text.h"
 #include "core/base/json.h"
+#include "core/base/text.h"
 
 namespace hocket {
 namespace {
@@ -49,6 +52,25 @@ void add_step_changes(CLI::App& verb, StepChanges& changes) {
   verb.add_option("--bandwidth-scale", changes.bandwidth_scale,
                   "factor on the bandwidth of all links: 2 for twice as much");
   verb.add_option("--seed", changes.seed, "of the jitter");
+}
+
+std::string step_change_arguments(const StepChanges& changes) {
+  std::string text;
+  const auto add = [&](const char* option, const std::string& value) {
+    text += std::string(" ") + option + " " + shell_quoted(value);
+  };
+  const auto add_number = [&](const char* option, const auto& number) {
+    if (number) add(option, json_text(*number));
+  };
+  add_number("--ranks", changes.ranks);
+  add_number("--ranks-per-host", changes.ranks_per_host);
+  for (const std::string& link : changes.links) add("--link", link);
+  for (const auto& [name, algorithm] : kAlgorithms)
+    if (changes.algorithm == algorithm) add("--algorithm", name);
+  add_number("--compute-scale", changes.compute_scale);
+  add_number("--bandwidth-scale", changes.bandwidth_scale);
+  add_number("--seed", changes.seed);
+  return text;
 }
 
 Result<StepDescription> read_step(const std::string& path) {

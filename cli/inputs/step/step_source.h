@@ -23,6 +23,10 @@ Result<StepDescription> read_step(const std::string& path);
 /// Declares the options of the changes.
 void add_step_changes(CLI::App& verb, StepChanges& changes);
 
+/// Returns the options that give the changes, each with a blank in front and quoted for a shell;
+/// "" for none.
+std::string step_change_arguments(const StepChanges& changes);
+
 /// Reads the description and applies the changes. Tells `err` where other ranks do not change the
 /// cost of collectives.
 Result<StepDescription> read_changed_step(const std::string& path, const StepChanges& changes,

@@ -174,7 +174,9 @@ Result<int> fetch(const FetchOptions& options, VerbContext& context) {
   if (for_shell) {
     const auto command = started_here(words);
     HOCKET_TRY(command);
-    const auto found = setting_of_command(options.source, *command);
+    SettingSource source = options.source;
+    if (!words.empty()) source.choice.command_end = " -- " + shell_text(words);
+    const auto found = setting_of_command(source, *command);
     HOCKET_TRY(found);
     return print_setting(*found, options, context);
   }
@@ -232,6 +234,9 @@ void add_fetch(CLI::App& program, VerbAction& action) {
   verb->callback([options, &action] {
     auto& source = options->source;
     if (source.world_size > 0) source.choice.world_size = source.world_size;
+    if (options->format == FetchFormat::env) source.choice.command += " --format env";
+    if (options->format == FetchFormat::args) source.choice.command += " --format args";
+    if (options->json) source.choice.command += " --json";
     source.choice.workload = workload_selector(source.choice.workload);
     action = [options](VerbContext& c) { return fetch(*options, c); };
   });

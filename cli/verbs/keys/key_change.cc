@@ -26,7 +26,8 @@ CLI::App* add_key_change(CLI::App& program, const std::string& name, const std::
 }
 
 Result<int> change_key(const KeyChangeOptions& options, const std::string& suffix,
-                       const RequestBody& body, VerbContext& context) {
+                       const RequestBody& body, VerbContext& context,
+                       const AnswerMeaning& meaning) {
   auto access = daemon_access(options.daemon);
   HOCKET_TRY(access);
   HttpClient client(std::move(*access));
@@ -37,6 +38,7 @@ Result<int> change_key(const KeyChangeOptions& options, const std::string& suffi
   const auto answer = ask_daemon(client, "PUT", "/v1/configs/" + *key + suffix, *document);
   HOCKET_TRY(answer);
   print_key_answer(*answer, options.json ? "" : key_name(client, *key), options.json, context);
+  if (meaning && !options.json) context.out << context.placed(meaning(*answer)) << '\n';
   return kDone;
 }
 

@@ -27,9 +27,14 @@ CLI::App* add_key_change(CLI::App& program, const std::string& name, const std::
 using RequestBody =
     std::function<Result<nlohmann::json>(HttpClient& client, const std::string& key)>;
 
-/// Sends the body by PUT to the key's path with `suffix`, and prints the answer.
+/// Returns a sentence for people on what an answer means from now on.
+using AnswerMeaning = std::function<std::string(const nlohmann::json& answer)>;
+
+/// Sends the body by PUT to the key's path with `suffix`, and prints the answer; behind it, for
+/// people, what it means.
 Result<int> change_key(const KeyChangeOptions& options, const std::string& suffix,
-                       const RequestBody& body, VerbContext& context);
+                       const RequestBody& body, VerbContext& context,
+                       const AnswerMeaning& meaning = {});
 
 /// Prints a daemon's answer about the key called `name` as one line.
 void print_key_answer(const nlohmann::json& answer, const std::string& name, bool as_json,

@@ -64,12 +64,13 @@ Result<CommandCall> default_call(const StartedCommand& command, const SettingSou
       return failure(ErrorCode::invalid_argument,
                      why.message + "; {" + name +
                          "} in the command has no value: write one in its place, or find one with "
-                         "hocket tune --param " +
-                         name + "=… -- " + shell_text(command.words));
+                         "`hocket tune --param " +
+                         name + "=int:1..64 -- " + shell_text(command.words) + "`");
     }
     context.err << "hocket: {" << name << "} has no value and stays as it is\n";
   }
-  context.err << "hocket: " << why.message << "; the command runs as it is" << std::endl;
+  context.err << "hocket: " << context.placed(why.message) << "; the command runs as it is"
+              << std::endl;
   return CommandCall{command.words, {}};
 }
 
@@ -90,13 +91,16 @@ Result<int> run_with(const WithOptions& options, VerbContext& context) {
   HOCKET_TRY(command);
   const std::string& daemon = options.source.daemon.address;
   if (!daemon.empty()) HOCKET_TRY(parse_daemon_address(daemon));
+  SettingSource source = options.source;
+  source.choice.command = "hocket with";
+  source.choice.command_end = " -- " + shell_text(command->words);
   // Whatever the reason for which there is no setting, it does not keep a job from starting.
   const SteadyClock clock;
   const std::int64_t begin_ns = clock.now_ns();
-  const auto found = setting_to_start(options.source, options.study, *command);
+  const auto found = setting_to_start(source, options.study, *command);
   const auto left_ns = std::max<std::int64_t>(0, kStartLimitNs - (clock.now_ns() - begin_ns));
   const auto call = found ? tuned_call(*command, *found, context)
-                          : default_call(*command, options.source, left_ns, found.error(), context);
+                          : default_call(*command, source, left_ns, found.error(), context);
   HOCKET_TRY(call);
   context.out.flush();
   return failure(exec_command(*call));

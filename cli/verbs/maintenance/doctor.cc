@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <sstream>
 
 #include "cli/checks/gpu_libraries.h"
 #include "cli/checks/installation.h"
@@ -133,8 +134,10 @@ Result<int> examine(const DoctorOptions& options, VerbContext& context) {
   } else {
     print_checks(checks, context.out);
     context.out << '\n';
-    print_own_files(files, context.out);
-    context.out << '\n' << verdict_text(wrong, left_over, has_client) << '\n';
+    std::ostringstream text;
+    print_own_files(files, text);
+    text << '\n' << verdict_text(wrong, left_over, has_client) << '\n';
+    context.out << context.placed(text.str());
   }
   return wrong == 0 ? kDone : kFailed;
 }

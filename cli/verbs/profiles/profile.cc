@@ -129,12 +129,12 @@ void print_asked(const Asked& asked, VerbContext& context) {
   context.out << "asked " << job << " for a profile of " << integer_member(answer, "iterations")
               << " iterations (request " << integer_member(answer, "request") << ")\n";
   if (!answer.contains("connected")) {
-    context.out
-        << "a job of that id or name that takes requests from this store takes it up within "
-           "a second; `hocket profiles list` shows the profile\n";
+    context.out << context.placed(
+        "a job of that id or name that takes requests from this store takes it up within "
+        "a second; `hocket profiles list` shows the profile\n");
   } else if (flag_member(answer, "connected")) {
     context.out << "it takes it up within a second, between two of its attempts at tuning; `hocket "
-                   "profiles list` shows the profile\n";
+                   "profiles list` shows the profile, with --store where the daemon has another\n";
   } else {
     context.out << "the daemon does not reach it now; it takes it up when it is back\n";
   }

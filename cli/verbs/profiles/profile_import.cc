@@ -23,7 +23,7 @@ namespace {
 struct ImportOptions {
   ImportRequest request;
   std::string store;
-  bool report = false, json = false;
+  bool report = false, json = false, all = false;
 };
 
 /// Reports on the traces without a store.
@@ -42,7 +42,11 @@ Result<int> report_verb(const ImportOptions& options, const ImportRequest& reque
     return kDone;
   }
   print_trace_report(context.out, report);
-  print_notes(context.out, report.notes);
+  if (options.all) {
+    print_notes(context.out, report.notes);
+  } else {
+    print_kinds_of_notes(context.out, report.notes);
+  }
   return kDone;
 }
 
@@ -65,7 +69,7 @@ Result<int> profile_verb(const ImportOptions& options, ImportRequest request, Re
   if (options.json) {
     context.out << json_text(to_json(*summary)) << '\n';
   } else {
-    print_profile(context.out, *summary);
+    print_profile(context.out, *summary, options.all ? ShownDetail::all : ShownDetail::summary);
   }
   if (!request.name.empty() && row->name != request.name) {
     print_notes(context.err,
@@ -115,6 +119,8 @@ void add_profile_import(CLI::App& profiles, VerbAction& action) {
                    "a profile to take along: the files are of its other ranks")
       ->excludes(report);
   add_store_option(*verb, options->store);
+  verb->add_flag("--all", options->all,
+                 "a line for each rank without a trace and for each note, not their number");
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer(
       "Examples:\n  hocket profiles import rank0.json.gz rank1.json.gz --name resnet\n"

@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <sstream>
 
 #include "archive/studies/study_job.h"
 #include "cli/inputs/access/profile_source.h"
@@ -20,7 +21,7 @@ struct ProfilesOptions {
   std::string profile, other, store;
   std::optional<std::int64_t> rank;
   std::size_t tasks = 20;
-  bool json = false, release = false;
+  bool json = false, release = false, all = false;
 };
 
 Result<int> list_profiles(const ProfilesOptions& options, VerbContext& context) {
@@ -48,7 +49,7 @@ Result<int> show_profile(const ProfilesOptions& options, VerbContext& context) {
   if (options.json) {
     context.out << json_text(to_json(*summary)) << '\n';
   } else {
-    print_profile(context.out, *summary);
+    print_profile(context.out, *summary, options.all ? ShownDetail::all : ShownDetail::summary);
   }
   return kDone;
 }
@@ -63,7 +64,9 @@ Result<int> show_metrics(const ProfilesOptions& options, VerbContext& context) {
   if (options.json) {
     context.out << json_text(to_json(*figures)) << '\n';
   } else {
-    print_figures(context.out, *figures);
+    std::ostringstream text;
+    print_figures(text, *figures);
+    context.out << context.placed(text.str());
   }
   return kDone;
 }
@@ -80,7 +83,9 @@ Result<int> show_difference(const ProfilesOptions& options, VerbContext& context
   if (options.json) {
     context.out << json_text(to_json(*difference)) << '\n';
   } else {
-    print_difference(context.out, *difference, options.tasks);
+    std::ostringstream text;
+    print_difference(text, *difference, options.tasks);
+    context.out << context.placed(text.str());
   }
   return kDone;
 }
@@ -130,7 +135,10 @@ void add_profiles(CLI::App& program, VerbAction& action) {
     one->add_option("PROFILE", options->profile, "its name or number")->required();
     return std::pair(one, options);
   };
-  add_of_one("show", "show what a profile is of, and what is missing in it", show_profile);
+  const auto [show, show_options] =
+      add_of_one("show", "show what a profile is of, and what is missing in it", show_profile);
+  show->add_flag("--all", show_options->all,
+                 "a line for each rank without a trace and for each note, not their number");
   const auto [metrics, metrics_options] =
       add_of_one("metrics", "show a profile's figures (docs/METRICS.md)", show_metrics);
   metrics->add_option("--rank", metrics_options->rank, "this rank's alone");

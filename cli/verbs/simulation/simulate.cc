@@ -18,6 +18,7 @@
 #include "cli/views/profile_view.h"
 #include "cli/views/simulation_view.h"
 #include "core/base/json.h"
+#include "core/base/text.h"
 #include "core/sim/offload/offload_choice.h"
 #include "core/sim/simulator.h"
 #include "core/step/withheld_step.h"
@@ -253,14 +254,14 @@ void print_pointer(const SimulateOptions& options, const Question& question,
   const bool is_slower = prediction.simulation.iteration_ns > question.baseline.iteration_ns;
   if (question.subject.job || options.step == "-") return;  // the step is in no file
   if (!is_slower && prediction.config != hockets_defaults().config) return;
+  const std::string changes = step_change_arguments(options.changes);
   if (question.subject.step.device_memory_bytes > 0) {
-    err << "hocket: `hocket simulate " << options.step
+    err << "hocket: `hocket simulate " << shell_quoted(options.step) << changes
         << " --offload` compares how many layers the device keeps" << std::endl;
     return;
   }
-  err << "hocket: `hocket explain " << options.step << "`"
-      << (options.changes.is_empty() ? "" : " with the same changes of the step")
-      << " chooses a configuration for these ranks" << std::endl;
+  err << "hocket: `hocket explain " << shell_quoted(options.step) << changes
+      << "` chooses a configuration for these ranks" << std::endl;
 }
 
 Result<void> simulate_once(const SimulateOptions& options, const Question& question,

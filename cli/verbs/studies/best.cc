@@ -33,7 +33,7 @@ std::string what_to_do(const StudyRow& study) {
   }
   return study.state == StudyState::finished
              ? "it ended before a trial did"
-             : "go on with it: hocket tune --resume --study " + study.name;
+             : "`hocket tune --resume --study " + study.name + "` goes on with it";
 }
 
 /// Returns the named study if it has a result, or the latest one that has.

@@ -97,8 +97,9 @@ class FollowedStudy {
                                  {"result", study_.result}})
                    << std::endl;
     } else if (is_finished) {
-      context_.out << "study " << study_.name << " is finished; `hocket best " << study_.name
-                   << "` shows what came of it" << std::endl;
+      context_.out << context_.placed("study " + study_.name + " is finished; `hocket best " +
+                                      study_.name + "` shows what came of it")
+                   << std::endl;
     }
     if (!is_finished) return failure(interrupted_error(study_));
     return kDone;

@@ -16,6 +16,7 @@
 #include "archive/studies/study_job.h"
 #include "archive/studies/study_result.h"
 #include "cli/base/command_line.h"
+#include "cli/inputs/access/shown_commands.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/process/own_job.h"
 #include "cli/study/slurm_workers.h"
@@ -59,6 +60,9 @@ constexpr const char* kTuneFooter =
     "  hocket tune --param BATCH=levels:8,16,32 --param LEN=int:64..1K --require 'BATCH*LEN<=16K' "
     "\\\n"
     "      -- ./job\n"
+    "  hocket tune --param N=int:1..32 --param ALGO=choice:ring,tree --require 'N<=16 if "
+    "ALGO==tree' \\\n"
+    "      -- ./job {N} {ALGO}\n"
     "  hocket tune --limit 'memory<=4G' -- ./job\n"
     "  hocket tune --objective report --objective memory -- ./job\n"
     "  hocket tune --workers 4 --param B=int:1..64 -- ./job {B}\n"
@@ -108,11 +112,6 @@ Result<OpenStudy> open_study(const TuneOptions& options, const VerbContext& cont
                               .topology = *topology});
 }
 
-/// Returns " --store STORE" if the option was given, without a password.
-std::string store_argument(const TuneOptions& options) {
-  return options.store.empty() ? "" : " --store " + shell_quoted(shown_store(options.store));
-}
-
 /// Returns the command line that fetches the promoted configuration.
 Result<std::string> fetch_line(Store& store, const StudyRow& study, const TuneOptions& options) {
   const auto host = probe_topology();
@@ -125,7 +124,7 @@ Result<std::string> fetch_line(Store& store, const StudyRow& study, const TuneOp
   if (own != promotions->end()) {
     const auto index = static_cast<std::size_t>(own - promotions->begin());
     return "hocket fetch " + shell_text(fetch_arguments(candidates_of(*promotions), index, *host)) +
-           store_argument(options);
+           store_argument(options.store);
   }
   return failure(ErrorCode::not_found, "the promotion of study " + study.name +
                                            " was replaced by another at the same moment");
@@ -136,7 +135,7 @@ std::string advice(const TuneOptions& options, const OpenStudy& open, const Stud
   const std::string correct = "; correct the command, its parameters, the objective or the limits";
   if (result.trials.size() > 1 || !open.definition.needs_default) return correct;
   return correct + " and start again, or search for a setting that works: hocket tune --resume " +
-         "--study " + open.study.name + store_argument(options) + " --keep-going";
+         "--study " + open.study.name + store_argument(options.store) + " --keep-going";
 }
 
 /// Shows the end of what the first trial printed, which says most about why it failed.
@@ -149,7 +148,7 @@ Result<void> show_failed_default(const TuneOptions& options, VerbContext& contex
     return {};
   }
   context.err << "the last lines of the default's output (all that is kept: hocket trials "
-              << study.name << store_argument(options) << " --log " << first.number << "):\n";
+              << study.name << store_argument(options.store) << " --log " << first.number << "):\n";
   print_output_end(context.err, **output, kLastLines);
   return {};
 }
@@ -270,7 +269,7 @@ Result<int> tune(const TuneOptions& options, VerbContext& context) {
     context.err << "its search has stopped: " << open->definition.stopped << std::endl;
   // A batch script of Slurm, say, is rank 0 of its job; the command is a job of its own.
   forget_rank();
-  StudyRunOptions run{.store_argument = store_argument(options)};
+  StudyRunOptions run{.store_argument = store_argument(options.store)};
   if (!open->definition.slurm.empty()) {
     auto submission = slurm_workers(*open, options.store, context.err);
     HOCKET_TRY(submission);

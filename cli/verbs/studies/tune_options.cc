@@ -40,8 +40,10 @@ void add_space_options(CLI::App& verb, TuneOptions& options, std::vector<CLI::Op
                     "names, where these are set"));
   defining.push_back(
       verb.add_option("--require", options.constraints,
-                      "what a setting must satisfy to be tried: A>=B, A*B*4096<=8G, C!=word; "
-                      "repeat it")
+                      "what a setting must satisfy to be tried: CONDITION [if CONDITION], as in "
+                      "A>=B, A*B*4096<=8G, C!=word, A<=16 and B<4 if C==word; conditions compare "
+                      "sums of parameters and numbers by <=, <, >=, >, ==, !=, or a choice and a "
+                      "word by ==, !=, and are joined by and, or, not; repeat it")
           ->allow_extra_args(false));
 }
 

@@ -34,8 +34,13 @@ void look_soon(const RouteCall& call, const ConfigKey& key) {
 Result<ServiceReply> changed(const RouteCall& call, const ConfigKey& key) {
   const auto entry = call.parts.board.refresh(key);
   HOCKET_TRY(entry);
-  if (!*entry) return json_response({{"key", to_string(key)}, {"version", 0}});
-  return config_response(call, **entry);
+  if (*entry) return config_response(call, **entry);
+  const auto state = call.parts.store.key_state(key.topology, key.workload);
+  HOCKET_TRY(state);
+  return json_response({{"key", to_string(key)},
+                        {"version", 0},
+                        {"pinned", state->pinned},
+                        {"frozen", state->frozen}});
 }
 
 /// Returns the entry of the version that a job gets when it starts; null if there is none.

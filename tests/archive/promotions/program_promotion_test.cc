@@ -39,7 +39,8 @@ class ProgramPromotionTest : public ::testing::Test {
   }
 
   std::vector<int> values(const Words& command) {
-    const auto promotions = promotions_of_program(*store_, command, "/no-such-folder", {});
+    const Topology host;
+    const auto promotions = promotions_of_program(*store_, command, "/no-such-folder", &host);
     std::vector<int> found;
     for (const auto& each : *promotions) found.push_back(each.promotion.config.at("X").get<int>());
     return found;

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <regex>
+#include <set>
 
 #include "archive/promotions/rollback.h"
 #include "archive/promotions/stored_promotions.h"
@@ -225,6 +227,46 @@ TEST_F(PromotionChoiceTest, TheArgumentsForFetchChooseExactlyTheOne) {
         if (arguments[i] == "--link") choice.link = arguments[i + 1];
       }
       EXPECT_EQ(chosen(choice), all[wanted].promotion.config.at("id"));
+    }
+  }
+}
+
+/// Returns the choices that the commands between backticks in `message` make.
+std::vector<PromotionChoice> choices_in(const std::string& message) {
+  std::vector<PromotionChoice> choices;
+  const std::regex command("`hocket with --workload ([^ ']+|'[^']*') --topology ([^ ]+) -- ./a b`");
+  for (std::sregex_iterator it(message.begin(), message.end(), command), end; it != end; ++it) {
+    std::string workload = (*it)[1];
+    if (workload.starts_with("'")) workload = workload.substr(1, workload.size() - 2);
+    choices.push_back({.workload = workload, .topology = (*it)[2]});
+  }
+  return choices;
+}
+
+TEST_F(PromotionChoiceTest, TheCommandsOfAnErrorChooseWhatTheyName) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    store_ = open_store_in_memory();
+    std::mt19937_64 random(seed);
+    const char* links[] = {"local", "tcp", "emulated 1gbit"};
+    std::size_t of_gpt = 0;
+    for (int i = 0; i < 6; ++i) {
+      const bool is_gpt = random() % 4 != 0;
+      promote(with(links[random() % 3], 1 + static_cast<int>(random() % 2), 64),
+              {is_gpt ? "a b" : "bert", {{"w", static_cast<std::int64_t>(random() % 2)}}}, i + 1);
+    }
+    for (const auto& each : promoted()) of_gpt += each.workload.name == "a b" ? 1 : 0;
+    // Neither fits: the one has other hardware, the other has other ranks.
+    for (PromotionChoice choice : {PromotionChoice{.workload = "a b"},
+                                   PromotionChoice{.workload = "a b", .world_size = 9}}) {
+      choice.command = "hocket with";
+      choice.command_end = " -- ./a b";
+      const auto choices = choices_in(refusal(choice));
+      ASSERT_EQ(choices.size(), of_gpt) << refusal(choice);
+      std::set<int> ids;
+      for (const PromotionChoice& told : choices) ids.insert(chosen(told));
+      EXPECT_EQ(ids.size(), of_gpt);
+      EXPECT_FALSE(ids.contains(0));
     }
   }
 }

@@ -53,6 +53,14 @@ TEST(ResultView, SaysThatADefaultIsAssumedAndWhatToDo) {
   EXPECT_EQ(assumption_text({{"X", std::int64_t{4}}}, view.default_sources), "");
 }
 
+TEST(ResultView, WithoutAMeasuredTrialThereIsNoBest) {
+  auto result = viewed_result();
+  result.best.value.reset();
+  std::ostringstream out;
+  print_result(out, result, {.name = "s", .topology = {}, .workload = "w"});
+  EXPECT_THAT(out.str(), ::testing::Not(::testing::HasSubstr("best ")));
+}
+
 TEST(ResultView, AResultWithoutPairsHasNoGain) {
   auto result = viewed_result();
   result.interval.reset();

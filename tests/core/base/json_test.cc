@@ -32,6 +32,9 @@ TEST(Json, ErrorsNameTheFieldThatWasReadLast) {
   EXPECT_THAT(error_of(R"({"a":{"b":1},"c":[1,[2,x]]})"), HasSubstr(R"(near field "c[1][1]")"));
   EXPECT_THAT(error_of(R"({"a":{"b":1e999}})"), HasSubstr(R"(near field "a.b")"));
   EXPECT_THAT(error_of("x"), Not(HasSubstr("near field")));
+  // Without the library's name of the error.
+  EXPECT_THAT(error_of("x"), HasSubstr("thing is not valid JSON: parse error at line 1"));
+  EXPECT_THAT(error_of(R"({"a":[x]})"), Not(HasSubstr("json.exception")));
 }
 
 TEST(Json, RefusesArraysThatAreTooLong) {

@@ -103,11 +103,13 @@ TEST(Space, ConstraintsExcludePoints) {
 }
 
 TEST(Space, RefusesConstraintsThatLeaveNoChoice) {
-  EXPECT_EQ(space_problem({kCount}, {"counts<=2"}),
-            "constraint \"counts<=2\": no parameter is named \"counts\"; there are count");
+  EXPECT_EQ(
+      space_problem({kCount}, {"counts<=2"}),
+      "constraint \"counts<=2\": no parameter is named \"counts\" (character 1); did you mean "
+      "\"count\"; there are count");
   EXPECT_EQ(space_problem({kCount}, {"count!=2"}),
             "the default is excluded; change it or relax the constraint: constraint count!=2 "
-            "excludes count=2");
+            "excludes count=2; with count=1 it is allowed");
   EXPECT_EQ(space_problem({kCount}, {"count>=2", "count<=2"}),
             "the constraints leave a single point of 3; relax count>=2, without which there would "
             "be 2");
@@ -120,6 +122,29 @@ TEST(Space, RefusesConstraintsThatLeaveNoChoice) {
             "the search space has 65 constraints; at most 64 are kept");
   // A single point that the constraints do not reduce is checked by check_searchable().
   EXPECT_EQ(space_problem({{"a", IntegerRange{3, 3}, std::int64_t{3}}}, {"a<=3"}), "accepted");
+}
+
+TEST(Space, AConditionalConstraintBindsOnlyWhereItsConditionHolds) {
+  const auto space = Space::make({kCount, kOrder, kBatch}, {"count<=2 if order==priority"});
+  ASSERT_TRUE(space) << space.error().message;
+  Params params = space->defaults();
+  params["count"] = std::int64_t{3};
+  EXPECT_TRUE(space->admit(params));
+  params["order"] = std::string("priority");
+  EXPECT_EQ(space->admit(params).error().message,
+            "constraint count<=2 if order==priority excludes count=3, order=priority");
+  EXPECT_EQ(space->allowed_size(), 10u);
+}
+
+TEST(Space, SaysOfALargeSpaceWhatIsAllowedInsteadOfTheDefault) {
+  const Parameter wide{"wide", IntegerRange{1, 1 << 20}, std::int64_t{1 << 19}};
+  EXPECT_EQ(space_problem({wide, kOrder}, {"wide<=4K if order==fifo"}),
+            "the default is excluded; change it or relax the constraint: constraint wide<=4K if "
+            "order==fifo excludes wide=524288, order=fifo; with wide=2049 it is allowed");
+  EXPECT_EQ(space_problem({wide, kOrder}, {"wide<=4K", "wide>8K"}),
+            "the default is excluded; change it or relax the constraint: constraint wide<=4K "
+            "excludes wide=524288; of 1024 settings spread over the space the constraints allow "
+            "none, so they may contradict one another");
 }
 
 TEST(Space, AllowsWhatItsConstraintsDo) {
@@ -215,8 +240,11 @@ TEST(Space, JsonErrorsNameTheField) {
             "true");
   EXPECT_EQ(refused([](auto& d) { d["constraints"] = {1}; }),
             "search space: field \"constraints[0]\": expected a string, found 1");
-  EXPECT_EQ(refused([](auto& d) { d["constraints"] = {"count<="}; }),
-            "constraint \"count<=\": expected a parameter, a number or (, found the end");
+  EXPECT_EQ(
+      refused([](auto& d) { d["constraints"] = {"count<="}; }),
+      std::string("constraint \"count<=\": expected a parameter, a number or (, found the end "
+                  "(character 8); ") +
+          kConstraintSyntaxText);
   EXPECT_EQ(refused([](auto& d) { d["version"] = 2; }),
             "search space: field \"version\": this program reads versions 1 to 1, found 2; use a "
             "newer hocket");

@@ -22,7 +22,8 @@ function nothing() {
   return empty("No job is running.", [
     h("p", null, "Jobs that start with this address are shown here within a second:"),
     h("pre", null, `export HOCKET_DAEMON=${location.origin}\n` +
-                   "hocket run --ranks 2 -- bin/gpt2 --steps 500 --explore 3%")]);
+                   "hocket run --ranks 2 -- build/release/bin/gpt2 --steps 500 --watch " +
+                   "--explore 3%")]);
 }
 
 /// Returns the newest change of any key, for the last line, as `hocket top` has it.

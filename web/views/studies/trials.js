@@ -2,6 +2,7 @@
 
 import { h, replace } from "../../dom.js";
 import { longText } from "../../elements.js";
+import { printable } from "../../format.js";
 import { current, go, href, setQuery } from "../../router.js";
 import { empty } from "../../states.js";
 import { table } from "../../table.js";
@@ -11,7 +12,7 @@ import {
 import { sortIn, sortQuery, stateNode } from "../parts.js";
 
 /// With more parameters than this, one column has all of them.
-const mostColumns = 8;
+const mostColumns = 6;
 
 /// Returns a table of trials of `study`, a Study. options: caption, sort, onsort, reasons: a Map of
 /// the reasons of trials by number, or null.
@@ -56,9 +57,19 @@ function columnsOf(study, reasons) {
       class: "numeric" },
     ...parameterColumns(study),
     { name: "Duration", text: durationOf, sort: trialDuration, numeric: true },
-    reasons && longColumn("Why it was run", (trial) => reasons.get(trial.number) ?? ""),
-    longColumn("Message", (trial) => trial.message),
+    reasons && briefColumn("Why it was run", (trial) => reasons.get(trial.number) ?? ""),
+    hasMessages(study) && briefColumn("Message", (trial) => trial.message),
   ].filter(Boolean);
+}
+
+function hasMessages(study) {
+  return study.trials.some((trial) => trial.message);
+}
+
+/// Returns a column of text of which a row shows two lines; a trial's panel has all of it.
+function briefColumn(name, text) {
+  return { name, text, class: "brief", node: (row) => (text(row)
+    ? h("bdi", { class: "text clamp", title: printable(text(row)) }, printable(text(row))) : "") };
 }
 
 /// Returns a column of text that others wrote; a long one is shown in part.
@@ -69,8 +80,9 @@ export function longColumn(name, text) {
 function parameterColumns(study) {
   const parameters = parametersOf(study.study);
   if (parameters.length === 0 || parameters.length > mostColumns) {
-    return [{ name: "Parameters", text: (trial) => paramsText(trial.params), class: "long",
-      node: (trial) => h("code", null, paramsText(trial.params)) }];
+    return [{ name: "Parameters", text: (trial) => paramsText(trial.params), class: "brief wide",
+      node: (trial) => h("code", { class: "clamp", title: paramsText(trial.params) },
+                         paramsText(trial.params)) }];
   }
   return parameters.map(({ name, choices }) => ({
     name, numeric: !choices, text: (trial) => settingText(name, trial.params[name]),
@@ -92,13 +104,16 @@ export class TrialsTab {
         "Trials appear here as the study runs; the page keeps itself up to date."));
       return;
     }
-    if (this.table) this.table.update(study.trials);
-    else this.make(null);
+    // The first message adds a column.
+    if (!this.table) this.make(null);
+    else if (hasMessages(study) !== this.withMessages) this.keepPlace(() => this.make(this.reasons));
+    else this.table.update(study.trials);
     this.addReasons();
   }
 
   make(reasons) {
     this.reasons = reasons;
+    this.withMessages = hasMessages(this.study);
     this.table = trialTable(this.study, this.study.trials, {
       caption: "Trials", reasons,
       sort: sortIn(this.study.query) ?? { column: "Trial", descending: false },

@@ -91,6 +91,12 @@ TEST_F(OperatorTest, AConfigurationIsPushedPinnedFrozenRolledBackAndAudited) {
   const auto key = add_job("job-1", "gpt2");
   EXPECT_THAT(ask({"jobs"}).out, AllOf(HasSubstr("job-1"), HasSubstr("tuning")));
   EXPECT_THAT(ask({"configs"}).out, Not(HasSubstr("gpt2")));
+  // A key without a version can be pinned, too.
+  const auto without = ask({"pin", "gpt2"});
+  EXPECT_THAT(without.out, HasSubstr("has no version, pinned\njobs keep their own default"));
+  EXPECT_THAT(without.out, HasSubstr("until `hocket pin gpt2 --off --daemon http://127.0.0.1:"));
+  EXPECT_THAT(ask({"pin", "gpt2", "--off"}).out,
+              HasSubstr("has no version\nstudies and live tuning may change it again"));
   post("/v1/reports", to_json(JobReport{.job = "job-1", .ended = true}));
   const auto pushed = ask({"push", key, "--set", "credit_bytes=8MiB", "--note", "as on b7"});
   EXPECT_EQ(pushed.status, 0) << pushed.err;
@@ -105,7 +111,9 @@ TEST_F(OperatorTest, AConfigurationIsPushedPinnedFrozenRolledBackAndAudited) {
   EXPECT_THAT(ask({"configs"}).out, HasSubstr("gpt2"));
 
   EXPECT_THAT(ask({"pin", "gpt2"}).out, HasSubstr("version 1 (push by local@127.0.0.1, "));
-  EXPECT_THAT(ask({"pin", "gpt2"}).out, HasSubstr(", pinned"));
+  EXPECT_THAT(ask({"pin", "gpt2"}).out,
+              HasSubstr(", pinned\nversion 1 stays in force: what studies and live tuning find is "
+                        "recorded as held, until `hocket pin gpt2 --off"));
   EXPECT_THAT(ask({"pin", "gpt2", "--off"}).out, Not(HasSubstr("pinned")));
   EXPECT_THAT(ask({"freeze", "gpt2"}).out, HasSubstr(", frozen"));
   EXPECT_THAT(ask({"freeze", "gpt2", "--off"}).out, Not(HasSubstr("frozen")));

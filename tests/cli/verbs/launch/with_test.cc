@@ -41,17 +41,17 @@ class WithTest : public ::testing::Test {
   }
 
   /// Promotes {"X": value} for `workload`.
-  PromotionRow promote(const Workload& workload, int value, const Words& command = {"sh"}) {
+  PromotionRow promote(const Workload& workload, int value, const Words& command = {"sh"},
+                       const Topology& topology = must(probe_topology())) {
     NewStudy study;
     study.command = command;
     study.definition = to_json(StudyDefinition{
         .space = space_, .objective = *parse_objective("wall"), .working_directory = "/"});
-    return must(
-        store_->promote({.topology_id = must(store_->upsert_topology(must(probe_topology()))),
-                         .workload_id = must(store_->upsert_workload(workload)),
-                         .study_id = must(store_->create_study(study)).id,
-                         .config = {{"X", value}},
-                         .measured = MeasuredGain{9, 10, 0.1}}));
+    return must(store_->promote({.topology_id = must(store_->upsert_topology(topology)),
+                                 .workload_id = must(store_->upsert_workload(workload)),
+                                 .study_id = must(store_->create_study(study)).id,
+                                 .config = {{"X", value}},
+                                 .measured = MeasuredGain{9, 10, 0.1}}));
   }
 
   Workload script(const std::string& path) const {
@@ -105,8 +105,24 @@ TEST_F(WithTest, AScriptNeverGetsThatOfAnother) {
   std::filesystem::copy(script_, other);
   EXPECT_EXIT(run({}, {"sh", other}), ExitedWithCode(7),
               "nothing is promoted for .*/other/train.sh; there are others of this name: "
-              "--workload [0-9a-f]+ is .*/train.sh on .*; the command runs "
-              "as it is\nX= arg=");
+              "`hocket with --workload [0-9a-f]+ --topology [0-9a-f]+ --store [^ ]+store.db -- sh "
+              "[^ ]+/other/train.sh` takes that of .*/train.sh on .*; the command runs as it "
+              "is\nX= arg=");
+}
+
+TEST_F(WithTest, TheSettingOfOtherHardwareIsTakenAsTheHintSays) {
+  Topology other = must(probe_topology());
+  other.memory_gib += 1;
+  promote(script(script_), 42, {"sh"}, other);
+  EXPECT_EXIT(run({}, {"sh", script_}), ExitedWithCode(7),
+              "`hocket with --workload [0-9a-f]+ --topology " + fingerprint(other).substr(0, 8) +
+                  " --store [^ ]+ -- sh [^ ]+` takes that of .*X= arg=");
+  EXPECT_EXIT(run({"--topology", fingerprint(other).substr(0, 8)}, {"sh", script_}),
+              ExitedWithCode(7), "X=42 arg=");
+  EXPECT_EXIT(run({"--workload", fingerprint(script(script_)).substr(0, 8), "--topology",
+                   fingerprint(other).substr(0, 8)},
+                  {"sh", script_}),
+              ExitedWithCode(7), "X=42 arg=");
 }
 
 TEST_F(WithTest, WithoutASettingAPlaceholderOfAStudyIsAnError) {

@@ -79,6 +79,35 @@ TEST_F(Profiles, ShowSaysWhatIsThereAndWhatIsMissing) {
   EXPECT_EQ(profiles({"show", std::to_string(row_.id), "--json"}).json()["profile"], name_);
 }
 
+TEST_F(Profiles, ShowSumsUpManyMissingRanksAndNotesOfOneKind) {
+  auto traces = ProfiledJob::traces();
+  traces.pop_back();
+  ProfileToSave save{.folder = must(create_profile_folder(*job_.store, job_.path, "few")),
+                     .ranks = {{traces[0].trace}}};
+  for (std::int64_t rank = 1; rank < 127; ++rank) {
+    const std::string reason =
+        rank < 100 ? "no file of it was imported" : "it is cut off in byte " + std::to_string(rank);
+    save.missing.push_back({rank, reason});
+  }
+  const auto few = must(save_profile(*job_.store, job_.path, std::move(save)));
+  const auto lines = [](const std::string& text) { return std::ranges::count(text, '\n'); };
+  const auto text = profiles({"show", few.name});
+  ASSERT_EQ(text.status, kDone) << text.err;
+  EXPECT_THAT(text.out,
+              AllOf(HasSubstr("\n126 of 127 ranks have no trace, and the notes say which and why; "
+                              "--all has a line for each\n"),
+                    HasSubstr("note: ranks 1 to 99 have no trace: no file of it was imported\n"),
+                    HasSubstr("note: rank 100 has no trace: it is cut off in byte 100\n"
+                              "note: rank 101 has no trace: it is cut off in byte 101\n"
+                              "note: 25 more like the last one; --all prints them\n")));
+  EXPECT_LT(lines(text.out), 24);
+  const auto all = profiles({"show", few.name, "--all"});
+  EXPECT_THAT(all.out,
+              AllOf(ContainsRegex("\n126 +0 +0 .* missing\n"),
+                    HasSubstr("note: rank 126 has no trace"), Not(HasSubstr("more like"))));
+  EXPECT_GT(lines(all.out), 126 + 27);
+}
+
 TEST_F(Profiles, MetricsHasAColumnARank) {
   const auto text = profiles({"metrics", name_});
   ASSERT_EQ(text.status, kDone) << text.err;
@@ -178,6 +207,7 @@ TEST_F(Profiles, ImportShowsWhatItMade) {
   EXPECT_THAT(wrong.err, HasSubstr("none.json"));
   const auto trace = row_.ranks[0].trace_path;
   EXPECT_THAT(profiles({"import", trace, "--with", name_}).err, HasSubstr("rank 0, and so is"));
+  EXPECT_EQ(profiles({"import", path, "--all"}).status, kDone);
 }
 
 TEST_F(Profiles, ReportNeedsNoStoreAndMakesNone) {
@@ -218,7 +248,7 @@ TEST_F(Profiles, RmRefusesKeptAndUnknownOnesAndRemovesNothing) {
   profiles({"keep", name_});
   for (const auto& [names, message] :
        {std::pair(std::vector{second, name_}, "is kept, so it is not removed"),
-        std::pair(std::vector{second, std::string("none")}, "`hocket profiles list`")}) {
+        std::pair(std::vector{second, std::string("none")}, "`hocket profiles list --store ")}) {
     std::vector<std::string> arguments = {"rm"};
     arguments.insert(arguments.end(), names.begin(), names.end());
     const auto refused = profiles(arguments);
@@ -288,9 +318,8 @@ TEST_F(Profiles, AreNamedByABeginningThatOnlyOneHas) {
   EXPECT_THAT(profiles({"show", "resn"}).out, HasSubstr(resnet));
   EXPECT_EQ(profiles({"show", "r", "--json"}).json()["profile"], resnet);
   EXPECT_EQ(profiles({"show", "resent"}).err,
-            "hocket: the store has no profile \"resent\"; `hocket profiles list` lists them; the "
-            "nearest is \"" +
-                resnet + "\"\n");
+            "hocket: the store has no profile \"resent\"; `hocket profiles list --store " +
+                job_.path + "` lists them; the nearest is \"" + resnet + "\"\n");
   const std::string second = job_.add().name, common = name_.substr(0, name_.size() - 1);
   ASSERT_TRUE(second.starts_with(common));
   const auto several = profiles({"show", common});

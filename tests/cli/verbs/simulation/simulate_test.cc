@@ -99,8 +99,9 @@ TEST_F(Simulate, PointsToWhatChoosesAConfigurationWhereThisOneIsNotChosen) {
   EXPECT_EQ(small({"--json"}).err, "");
   EXPECT_EQ(small({"--sweep", "partition_bytes=4MiB,8MiB"}).err, "");
   EXPECT_EQ(small({"--set", "order=static"}).err, "") << "it is faster";
-  EXPECT_THAT(small({"--ranks", "64", "--link", "network=10gbit"}).err,
-              HasSubstr("explain " + small_ + "` with the same"));
+  EXPECT_THAT(
+      small({"--ranks", "64", "--link", "network=10gbit"}).err,
+      HasSubstr("`hocket explain " + small_ + " --ranks 64 --link network=10gbit` chooses"));
 }
 
 TEST_F(Simulate, PrintsTheSameAsJson) {

@@ -46,7 +46,7 @@ TEST_F(TuneStore, AMissingOneMeansThatNothingIsTuned) {
   const auto ended = hocket_run(folder_, {"studies"});
   EXPECT_EQ(ended.status, 2);
   EXPECT_THAT(ended.err, HasSubstr("nothing is tuned yet"));
-  EXPECT_THAT(ended.err, HasSubstr("a sweep or a profile creates it"));
+  EXPECT_THAT(ended.err, HasSubstr("or a profile creates it"));
   EXPECT_FALSE(std::filesystem::exists(folder_.file("store.db")));
 }
 
