@@ -15,9 +15,6 @@ namespace {
 
 /// A candidate's iteration longer than this multiple of the usual time ends its window at once.
 constexpr double kHopeless = 10;
-/// Probability below which the guard drops a pushed configuration that is as fast as the current
-/// one.
-constexpr double kPushGuardLevel = 0.05;
 /// Relative change of the usual iteration time beyond which earlier rejections no longer count.
 constexpr double kOtherTime = 0.1;
 
@@ -198,9 +195,9 @@ void LiveController::begin_window() {
     longest_ns = std::min(longest_ns, usual + budget_.left_ns());
   } else {
     options.keep_undecided = true;
-    options.guard_level = std::min(options.guard_level, kPushGuardLevel);
   }
   options.longest_ns = static_cast<std::int64_t>(longest_ns);
+  options.seed += static_cast<std::uint64_t>(tried_count_);
   attempt_->window.emplace(options,
                            std::vector<std::int64_t>(recent_ns_.begin(), recent_ns_.end()));
   tried_.insert(attempt_->id);
@@ -309,6 +306,8 @@ void LiveController::add_outcome(const Wish& wish, ChangeStatus status,
   if (is_of_attempt && has_measured()) {
     outcome.current_ns = attempt_->window->current_ns();
     outcome.candidate_ns = attempt_->window->candidate_ns();
+    const auto& verdict = attempt_->window->verdict();
+    outcome.slower = verdict && verdict->slower;
   }
   outcomes_.push_back(std::move(outcome));
 }
