@@ -123,7 +123,10 @@ void AbWindow::close_block() {
   if (++block_ < groups_[group_].order.size()) return;
   block_ = 0;
   ++group_;
-  if (std::ranges::find(kLooks, group_) != kLooks.end()) judge();
+  const std::size_t iterations = measured_[0].size() + measured_[1].size();
+  const bool is_last = group_ == kLooks.back() ||
+                       (group_ >= kLooks.front() && iterations >= options_.most_iterations);
+  if (is_last || std::ranges::find(kLooks, group_) != kLooks.end()) judge(is_last);
 }
 
 void AbWindow::guard(AbSide side, double log) {
@@ -223,12 +226,11 @@ double AbWindow::error_within_blocks() const {
   return scale * std::sqrt(1 / count[0] + 1 / count[1]);
 }
 
-void AbWindow::judge() {
+void AbWindow::judge(bool is_last) {
   const Gain found = gain();
   const double needed = student_t_quantile(1 - level(), found.degrees) * found.error;
   if (found.mean > needed) return end(true, false, by(found.mean));
   if (found.mean < -needed) return end(false, true, by(found.mean));
-  const bool is_last = group_ == kLooks.back();
   const double hoped = (options_.keep_undecided ? -found.mean : found.mean) +
                        student_t_quantile(kHopeConfidence, found.degrees) * found.error;
   if (!is_last && hoped > kLeastGain) return;

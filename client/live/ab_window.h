@@ -25,7 +25,8 @@
 // whole search of kCandidates equal candidates keeps one in at most kSearchError of cases, and
 // drops one as slower in at most as many (Bonferroni).
 //
-// The window ends undecided after the last look, or once the upper bound of the gain, at
+// The window ends undecided after the last look, after most_iterations (where a switch takes effect
+// many iterations later, a group has many), or once the upper bound of the gain, at
 // kHopeConfidence, is below kLeastGain (stochastic curtailment: Lan, Simon and Halperin, Sequential
 // Analysis 1982). An undecided candidate is kept if keep_undecided; then the bound is that of the
 // loss.
@@ -52,6 +53,8 @@ namespace hocket {
 struct AbWindowOptions {
   int block_iterations = 2;
   int dropped_iterations = 1;  ///< dropped after each switch
+  /// At the end of a group by which so many iterations were measured, the window ends.
+  std::size_t most_iterations = 500;
   /// True if a candidate that is neither faster nor slower beyond the noise is kept.
   bool keep_undecided = false;
   /// A candidate's iteration longer than this ends the window.
@@ -114,7 +117,7 @@ class AbWindow {
   void guard(AbSide side, double log);
   void leave_candidate();
   void compare_visit();
-  void judge();
+  void judge(bool is_last);
   Gain gain() const;
   double error_within_blocks() const;
   void end(bool keep, bool slower, const std::string& reason) {

@@ -354,6 +354,13 @@ TEST(AbWindow, EndsHoweverLongASwitchTakes) {
   }
 }
 
+TEST(AbWindow, ANoisyWindowWhoseSwitchesTakeLongEndsAllTheSame) {
+  const SimulatedJob job{.noise = 0.3, .under_way = 20};
+  const auto group = static_cast<int>(4 * (job.under_way + job.options.block_iterations + 1));
+  const auto most = static_cast<int>(job.options.most_iterations) + group;
+  EXPECT_EQ(job.share([&](const auto& result) { return result.iterations <= most; }), 1);
+}
+
 TEST(AbWindow, IterationsUntilASwitchTakesEffectBelongToTheirBlock) {
   const std::vector<std::int64_t> before(8, 1000);
   AbWindow window({}, before);
