@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kUsualNs = 1e8;
 /// Steps until a selection takes effect, as in a loop that waits for each of its ballots.
-constexpr std::size_t kStepsToSwitch = 2;
+constexpr int kStepsToSwitch = 2;
 
 struct WindowRate {
   int windows = 0, kept = 0, slower = 0;
@@ -30,12 +30,13 @@ void measure_windows(NoiseKind kind, double factor, std::uint64_t job, int windo
                      WindowRate& rate) {
   HostNoise noise(kind, job);
   std::deque<std::int64_t> recent;
+  std::vector<double> known;
   for (int i = 0; i < windows; ++i) {
     for (std::size_t k = 0; k < AbWindow::kMostRecent; ++k) {
       recent.push_back(static_cast<std::int64_t>(kUsualNs * noise()));
       if (recent.size() > AbWindow::kMostRecent) recent.pop_front();
     }
-    AbWindow window({.seed = job * 1000 + static_cast<std::uint64_t>(i)},
+    AbWindow window({.noise = known, .seed = job * 1000 + static_cast<std::uint64_t>(i)},
                     std::vector<std::int64_t>(recent.begin(), recent.end()));
     std::deque<AbSide> ahead(kStepsToSwitch, AbSide::current);
     while (!window.verdict()) {
@@ -43,9 +44,10 @@ void measure_windows(NoiseKind kind, double factor, std::uint64_t job, int windo
       const AbSide side = ahead.front();
       ahead.pop_front();
       const double time = kUsualNs * noise() * (side == AbSide::candidate ? factor : 1);
-      window.add(side, static_cast<std::int64_t>(time));
+      window.add(side, static_cast<std::int64_t>(time), kStepsToSwitch);
       ++rate.steps;
     }
+    known = window.noise();
     ++rate.windows;
     rate.kept += window.verdict()->keep;
     rate.slower += window.verdict()->slower;

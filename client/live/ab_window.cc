@@ -15,8 +15,13 @@ constexpr double kTrimmed = 0.2;
 /// Exponent of the number of looks. 1 would be Bonferroni's bound; looks at overlapping sets of
 /// groups are correlated, so less suffices.
 constexpr double kExponentOfLooks = 0.8;
-/// A gain below this is not worth further groups, at this confidence.
+/// A gain below kLeastGain is not worth further groups, at the first confidence; nor is one below
+/// kFindable of what would be beyond the noise after the last look, at the second.
 constexpr double kLeastGain = 0.02, kHopeConfidence = 0.9;
+constexpr double kFindable = 0.6, kFindableConfidence = 0.8;
+/// Gains by which the noise is known, and groups of a window from which on those before it count.
+constexpr std::size_t kMostNoise = 32, kFewestWithBefore = 3;
+const double kMostSaid = std::log(2);
 const double kSuspect = std::log(1.25), kSlowAtOnce = std::log(1.5);
 /// Iterations of the candidate on which the guard acts.
 constexpr std::size_t kFewestSuspects = 2;
@@ -43,6 +48,32 @@ std::string by(double gain) {
 
 std::size_t index_of(AbSide side) {
   return side == AbSide::current ? 0 : 1;
+}
+
+/// A mean without the kTrimmed lowest and highest values, how many were kept, and the scale of the
+/// kept ones: its error is scale / √kept (Yuen).
+struct TrimmedMean {
+  double mean = 0, scale = 0, kept = 0;
+};
+
+double kept_of(std::size_t count) {
+  return static_cast<double>(count) - 2 * std::floor(kTrimmed * static_cast<double>(count));
+}
+
+TrimmedMean trimmed_mean(std::vector<double> values) {
+  const std::size_t n = values.size();
+  TrimmedMean result{.kept = kept_of(n)};
+  if (n < 2) return result;
+  std::ranges::sort(values);
+  const auto cut = (n - static_cast<std::size_t>(result.kept)) / 2;
+  for (std::size_t i = cut; i < n - cut; ++i) result.mean += values[i] / result.kept;
+  for (std::size_t i = 0; i < cut; ++i) {
+    values[i] = values[cut];
+    values[n - 1 - i] = values[n - 1 - cut];
+  }
+  result.scale =
+      standard_deviation(values) * std::sqrt(static_cast<double>(n - 1) / (result.kept - 1));
+  return result;
 }
 
 /// Returns the error rate of a look in each direction.
@@ -181,7 +212,7 @@ void AbWindow::compare_visit() {
   end(false, true, by(median(std::move(around)) - median(visit_)));
 }
 
-AbWindow::Gain AbWindow::gain() const {
+std::vector<double> AbWindow::gains() const {
   std::vector<double> gains;
   for (std::size_t i = 0; i < group_; ++i) {
     double sum[2] = {0, 0}, count[2] = {0, 0};
@@ -192,19 +223,32 @@ AbWindow::Gain AbWindow::gain() const {
     }
     gains.push_back(sum[0] / count[0] - sum[1] / count[1]);
   }
-  std::ranges::sort(gains);
-  const std::size_t n = gains.size();
-  const auto cut = static_cast<std::size_t>(kTrimmed * static_cast<double>(n));
-  const auto kept = static_cast<double>(n - 2 * cut);
-  Gain result{.degrees = kept - 1};
-  for (std::size_t i = cut; i < n - cut; ++i) result.mean += gains[i] / kept;
-  for (std::size_t i = 0; i < cut; ++i) {
-    gains[i] = gains[cut];
-    gains[n - 1 - i] = gains[n - 1 - cut];
+  return gains;
+}
+
+AbWindow::Gain AbWindow::gain() const {
+  const TrimmedMean own = trimmed_mean(gains());
+  const TrimmedMean all = trimmed_mean(noise());
+  Gain result{.mean = own.mean, .degrees = own.kept - 1};
+  result.error = std::max(own.scale / std::sqrt(own.kept), error_within_blocks());
+  if (group_ >= kFewestWithBefore) {
+    result.degrees = all.kept - 1;
+    result.error = std::max(result.error, all.scale / std::sqrt(own.kept));
   }
-  const double all = static_cast<double>(n);
-  result.error = std::max(standard_deviation(gains) * std::sqrt(all) / kept, error_within_blocks());
   return result;
+}
+
+std::vector<double> AbWindow::noise() const {
+  std::vector<double> noise = options_.noise;
+  if (group_ < kLooks.front()) return noise;
+  const std::vector<double> latest = gains();
+  // The middle of few gains is close to each of them.
+  const double middle = median(latest),
+               few = std::sqrt(static_cast<double>(group_) / static_cast<double>(group_ - 1));
+  for (const double gain : latest) noise.push_back((gain - middle) * few);
+  if (noise.size() > kMostNoise)
+    noise.erase(noise.begin(), noise.end() - static_cast<std::ptrdiff_t>(kMostNoise));
+  return noise;
 }
 
 double AbWindow::error_within_blocks() const {
@@ -231,19 +275,26 @@ void AbWindow::judge(bool is_last) {
   const double needed = student_t_quantile(1 - level(), found.degrees) * found.error;
   if (found.mean > needed) return end(true, false, by(found.mean));
   if (found.mean < -needed) return end(false, true, by(found.mean));
-  const double hoped = (options_.keep_undecided ? -found.mean : found.mean) +
-                       student_t_quantile(kHopeConfidence, found.degrees) * found.error;
-  if (!is_last && hoped > kLeastGain) return;
-  if (!is_last && !options_.keep_undecided && found.mean < 0) {
-    // It may be slower beyond the noise at the next look, if its gain stays the same.
-    const auto next = static_cast<double>(*std::ranges::upper_bound(kLooks, group_));
-    const auto now = static_cast<double>(group_);
-    const double degrees = next - 2 * std::floor(kTrimmed * next) - 1;
-    if (-found.mean >
-        student_t_quantile(1 - level(), degrees) * found.error * std::sqrt(now / next))
-      return;
+  const auto needed_after = [&](std::size_t groups) {
+    const auto now = static_cast<double>(group_), then = static_cast<double>(groups);
+    const double degrees = std::max(found.degrees, kept_of(groups) - 1);
+    return student_t_quantile(1 - level(), degrees) * found.error * std::sqrt(now / then);
+  };
+  const auto hoped = [&](double confidence) {
+    return (options_.keep_undecided ? -found.mean : found.mean) +
+           student_t_quantile(confidence, found.degrees) * found.error;
+  };
+  if (!is_last && hoped(kHopeConfidence) > kLeastGain &&
+      hoped(kFindableConfidence) > kFindable * needed_after(kLooks.back())) {
+    return;
   }
-  const double noise = std::max(needed, std::abs(found.mean));
+  // It may be slower beyond the noise at the next look, if its gain stays the same.
+  if (!is_last && !options_.keep_undecided && found.mean < 0 &&
+      -found.mean > needed_after(*std::ranges::upper_bound(kLooks, group_))) {
+    return;
+  }
+  // Two groups alone hardly tell what the noise is.
+  const double noise = std::max(std::min(needed, kMostSaid), std::abs(found.mean));
   const double gained = share(found.mean);
   end(options_.keep_undecided, false,
       percent_of(std::abs(gained)) + (gained >= 0 ? " faster" : " slower") +

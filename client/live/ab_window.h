@@ -25,11 +25,15 @@
 // whole search of kCandidates equal candidates keeps one in at most kSearchError of cases, and
 // drops one as slower in at most as many (Bonferroni).
 //
+// Few groups tell little of how much their gains scatter. So what the windows before measured of it
+// counts, too, as the prior of a variance (Gelman et al., Bayesian Data Analysis, section 2.6).
+//
 // The window ends undecided after the last look, after most_iterations (where a switch takes effect
 // many iterations later, a group has many), or once the upper bound of the gain, at
-// kHopeConfidence, is below kLeastGain (stochastic curtailment: Lan, Simon and Halperin, Sequential
-// Analysis 1982). An undecided candidate is kept if keep_undecided; then the bound is that of the
-// loss.
+// kHopeConfidence, is below kLeastGain, or would be within the noise after the last look
+// (stochastic curtailment: Lan, Simon and Halperin, Sequential Analysis 1982). So a window is not
+// longer where the noise is larger: it then finds larger gains alone. An undecided candidate is
+// kept if keep_undecided; then the bound is that of the loss.
 //
 // The guard limits the cost of a slow candidate. When all iterations of its block take kSuspect
 // times the usual, the current configuration runs again at once. It was slow only if the
@@ -59,6 +63,8 @@ struct AbWindowOptions {
   bool keep_undecided = false;
   /// A candidate's iteration longer than this ends the window.
   std::int64_t longest_ns = std::numeric_limits<std::int64_t>::max();
+  /// The job's noise, as the windows before measured it.
+  std::vector<double> noise = {};
   /// Seed of the coin.
   std::uint64_t seed = 1;
 };
@@ -92,6 +98,10 @@ class AbWindow {
   const std::vector<std::int64_t>& current_ns() const { return measured_[0]; }
   const std::vector<std::int64_t>& candidate_ns() const { return measured_[1]; }
 
+  /// Returns the noise for the job's next window: by how much the gains of groups, the latest last,
+  /// differed from their window's.
+  std::vector<double> noise() const;
+
   /// Number of the current configuration's iterations before a window: fewer are not conclusive,
   /// older ones are outdated.
   static constexpr std::size_t kFewestBefore = 6, kMostRecent = 24;
@@ -118,6 +128,7 @@ class AbWindow {
   void leave_candidate();
   void compare_visit();
   void judge(bool is_last);
+  std::vector<double> gains() const;
   Gain gain() const;
   double error_within_blocks() const;
   void end(bool keep, bool slower, const std::string& reason) {
