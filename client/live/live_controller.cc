@@ -15,11 +15,10 @@ namespace {
 
 /// A candidate's iteration longer than this multiple of the usual time ends its window at once.
 constexpr double kHopeless = 10;
-/// Probability below which the guard drops a pushed configuration that is as fast as the current
-/// one.
-constexpr double kPushGuardLevel = 0.05;
 /// Relative change of the usual iteration time beyond which earlier rejections no longer count.
 constexpr double kOtherTime = 0.1;
+/// A window may take one in so many of the job's iterations so far, and at least the second number.
+constexpr std::size_t kPartOfWindow = 4, kShortestWindow = 40;
 
 std::string milliseconds(double ns) {
   char text[40];
@@ -122,6 +121,7 @@ std::optional<std::string> LiveController::objection(const Wish& wish) const {
 void LiveController::iteration(std::int64_t step, int id, std::int64_t iteration_ns, int under_way,
                                const std::optional<JobActivity>& activity) {
   step_ = step;
+  ++iterations_;
   since_switch_ = last_id_ && *last_id_ != id ? 1 : since_switch_ + 1;
   const bool settled = last_id_ && since_switch_ > options_.window.dropped_iterations;
   last_id_ = id;
@@ -147,7 +147,7 @@ void LiveController::counted(CountedSteps counted) {
 void LiveController::count_cost(int id, std::int64_t iteration_ns, bool settled) {
   const bool exploring = tried_.contains(id) || (!tried_.empty() && !settled);
   if (exploring && !recent_ns_.empty()) {
-    budget_.explored(iteration_ns, usual_ns());
+    budget_.explored(iteration_ns, mean(std::vector<double>(recent_ns_.begin(), recent_ns_.end())));
   } else {
     budget_.trained(iteration_ns);
   }
@@ -161,6 +161,7 @@ void LiveController::advance(std::int64_t now_ns) {
   if (attempt_ && !attempt_->window) await_agreement(now_ns);
   if (attempt_ && attempt_->window) {
     const auto verdict = attempt_->window->verdict();
+    if (verdict) noise_ = attempt_->window->noise();
     if (verdict && verdict->keep) {
       keep(*verdict);
     } else if (verdict) {
@@ -198,9 +199,13 @@ void LiveController::begin_window() {
     longest_ns = std::min(longest_ns, usual + budget_.left_ns());
   } else {
     options.keep_undecided = true;
-    options.guard_level = std::min(options.guard_level, kPushGuardLevel);
   }
   options.longest_ns = static_cast<std::int64_t>(longest_ns);
+  options.noise = noise_;
+  // A job that has just begun learns more from several short windows.
+  options.most_iterations =
+      std::clamp(iterations_ / kPartOfWindow, kShortestWindow, options.most_iterations);
+  options.seed += static_cast<std::uint64_t>(tried_count_);
   attempt_->window.emplace(options,
                            std::vector<std::int64_t>(recent_ns_.begin(), recent_ns_.end()));
   tried_.insert(attempt_->id);
@@ -265,6 +270,7 @@ void LiveController::reject(const Wish& wish, const std::string& why) {
 }
 
 void LiveController::end_attempt(const std::string& why) {
+  budget_.window_ended();
   agreement_.withdraw();
   agreement_.select(current_.id);
   // The end of the job is no verdict on a version, which would be withdrawn from all jobs.
@@ -283,6 +289,7 @@ bool LiveController::has_measured() const {
 
 void LiveController::keep(const AbWindowVerdict& verdict) {
   ++kept_count_;
+  budget_.window_ended();
   say("kept, " + verdict.reason);
   add_outcome(attempt_->wish, ChangeStatus::applied, verdict.reason);
   agreement_.select(attempt_->id);
@@ -309,6 +316,8 @@ void LiveController::add_outcome(const Wish& wish, ChangeStatus status,
   if (is_of_attempt && has_measured()) {
     outcome.current_ns = attempt_->window->current_ns();
     outcome.candidate_ns = attempt_->window->candidate_ns();
+    const auto& verdict = attempt_->window->verdict();
+    outcome.slower = verdict && verdict->slower;
   }
   outcomes_.push_back(std::move(outcome));
 }

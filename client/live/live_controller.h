@@ -164,6 +164,8 @@ class LiveController {
   // Iterations so far:
   // Settled iterations under current_; at most AbWindow::kMostRecent.
   std::deque<std::int64_t> recent_ns_;
+  std::vector<double> noise_;  ///< of the windows so far
+  std::size_t iterations_ = 0;
   std::optional<int> last_id_;
   int since_switch_ = 0;
   std::int64_t step_ = 0;

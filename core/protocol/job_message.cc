@@ -61,6 +61,7 @@ void read_outcome(JsonReader& reader, ChangeOutcome& outcome) {
   read_text(reader, "message", outcome.message, kOptional);
   read_times(reader, "current_ns", outcome.current_ns);
   read_times(reader, "candidate_ns", outcome.candidate_ns);
+  reader.flag("slower", outcome.slower, false);
   if (outcome.version.has_value() == outcome.trial.has_value()) {
     reader.self().fail({ErrorCode::invalid_argument,
                         "expected exactly one of the fields \"version\" and \"trial\""});
@@ -186,6 +187,7 @@ nlohmann::json outcome_json(const ChangeOutcome& outcome) {
                              {"candidate_ns", outcome.candidate_ns}};
   if (outcome.version) document["version"] = *outcome.version;
   if (outcome.trial) document["trial"] = *outcome.trial;
+  if (outcome.slower) document["slower"] = true;
   return document;
 }
 

@@ -132,6 +132,8 @@ struct ChangeOutcome {
   /// Iterations measured within the A/B window, in order, under the current configuration and under
   /// the new one. Both are empty when it was not tried.
   std::vector<std::int64_t> current_ns = {}, candidate_ns = {};
+  /// It was slower than the noise explains.
+  bool slower = false;
 
   bool operator==(const ChangeOutcome&) const = default;
 };

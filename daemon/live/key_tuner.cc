@@ -307,13 +307,17 @@ Result<void> KeyTuner::ask(const RunningJob& job) {
   };
   search_->has_answered = false;
   apply(tuning::SearchAsked{});
-  parts_.searches.run(
-      [search = search_, is_excluded, wake = wake_, errors = parts_.errors, key = to_string(key_)] {
-        search->error = errors.contain(ErrorOrigin::key, {{"key", key}},
-                                       [&] { search->next = search->session.ask(is_excluded); });
-        search->has_answered = true;
-        wake();
-      });
+  parts_.searches.run([search = search_, is_excluded, value_ns = state_.explorer()->value_ns,
+                       wake = wake_, errors = parts_.errors, key = to_string(key_)] {
+    search->error = errors.contain(ErrorOrigin::key, {{"key", key}}, [&] {
+      search->next = search->session.ask(is_excluded);
+      if (search->next.params) return;
+      search->next.params =
+          search->session.worth_another_look(value_ns, kWorthwhileGain, is_excluded);
+    });
+    search->has_answered = true;
+    wake();
+  });
   return {};
 }
 

@@ -146,6 +146,8 @@ Result<StudyDefinition> live_definition(const JobDescription& job) {
   StudyDefinition definition{.space = std::move(*space), .objective = *objective};
   definition.trials = kLiveTrials;
   definition.stop_early = true;
+  const auto is_own = [](const std::string& knob) { return find_knob(knob) == nullptr; };
+  if (std::ranges::all_of(knobs, is_own)) definition.least_trials = kLeastLiveTrials;
   definition.step = job.step;
   definition.working_directory = "/";
   HOCKET_TRY(validate(definition));

@@ -20,6 +20,11 @@ namespace hocket {
 
 /// Trials of one search at most, measurements of the current configuration included.
 inline constexpr std::int64_t kLiveTrials = 30;
+/// No rule ends a search of the job's own knobs alone before so many trials: no model of the step
+/// says where to begin, and only a drift begins another search.
+inline constexpr std::int64_t kLeastLiveTrials = 12;
+/// Once a search has ended, what may still gain this share is measured again.
+inline constexpr double kWorthwhileGain = 0.02;
 
 /// Returns the knobs of a job that have at least two values to which it can change while it runs
 /// (core/protocol/runnable_values.h), in its order.

@@ -83,7 +83,7 @@ void see_config(State& state, Explorer& explorer, const ScheduleConfig& config) 
   if (explorer.config == config) return;
   explorer.config = config;
   forget_value(explorer);
-  explorer.drift = DriftDetector();
+  explorer.drift.restart();
   if (auto* at = std::get_if<Ready>(&state.at)) {
     rest(state, std::move(at->explorer), std::move(at->study));
   }
@@ -96,9 +96,9 @@ void add_iteration(State& state, double wall_ns) {
     if (latest.size() >= kBaselineIterations) latest.erase(latest.begin());
     latest.push_back(wall_ns);
   }
-  const double before_ns = explorer.drift.reference_ns();
   if (!explorer.drift.add(wall_ns)) return;
-  state.drift = FoundDrift{explorer.job, before_ns, explorer.drift.drifted_to_ns()};
+  state.drift =
+      FoundDrift{explorer.job, explorer.drift.drifted_from_ns(), explorer.drift.drifted_to_ns()};
   forget_value(explorer);
   if (auto* at = std::get_if<Ready>(&state.at)) {
     rest(state, std::move(at->explorer), std::move(at->study));
@@ -236,8 +236,7 @@ void apply(State& state, const CandidateEnded& event) {
     explorer.config = candidate.config;
     explorer.value_ns = event.value_ns;
     explorer.latest_ns.clear();
-    explorer.drift =
-        DriftDetector(conclusion.is_measured() ? conclusion.candidate_ns : std::vector<double>());
+    explorer.drift.restart(conclusion.candidate_ns);
   }
   if (conclusion.is_measured()) {
     explorer.rejections = 0;
@@ -319,7 +318,7 @@ Conclusion conclusion_of(const Trying& trying, const ScheduleConfig* runs_with) 
   const double scale = value_ns == 0 ? 1 : value_ns / current;
   conclusion.samples_ns = conclusion.candidate_ns;
   for (double& sample : conclusion.samples_ns) sample *= scale;
-  conclusion.is_slower = !conclusion.is_kept && median(conclusion.candidate_ns) > current;
+  conclusion.is_slower = !conclusion.is_kept && outcome.slower;
   return conclusion;
 }
 

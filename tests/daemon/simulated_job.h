@@ -159,6 +159,7 @@ class SimulatedJob {
     outcome.status = keep ? ChangeStatus::applied : ChangeStatus::rolled_back;
     outcome.message = keep ? "faster" : "slower";
     if (keep) description_.config = other;
+    outcome.slower = !keep && ratio > 1;
     if (outcome.trial && ratio > 1) slower.push_back(other);
   }
 

@@ -118,6 +118,7 @@ void read_optional_fields(JsonReader& reader, StudyDefinition& target) {
   };
   reader.object("default_sources", read_sources, kOptional);
   reader.flag("stop_early", target.stop_early, false);
+  reader.integer("least_trials", target.least_trials, 1, kMostRuns);
   reader.flag("end_trials_early", target.end_trials_early, false);
   reader.flag("needs_default", target.needs_default, false);
   reader.flag("finds_warm_up", target.finds_warm_up, false);
@@ -215,6 +216,7 @@ nlohmann::json to_json(const StudyDefinition& definition) {
   if (!definition.default_sources.empty())
     document["default_sources"] = to_json(definition.default_sources);
   if (definition.stop_early) document["stop_early"] = true;
+  if (definition.least_trials) document["least_trials"] = *definition.least_trials;
   if (definition.end_trials_early) document["end_trials_early"] = true;
   if (definition.needs_default) document["needs_default"] = true;
   if (definition.allows_fewer) document["allows_fewer"] = true;

@@ -48,6 +48,9 @@ struct StudyDefinition {
   DefaultSources default_sources = {};
   /// Applies the rules of tuner/search/stop_rule.h.
   bool stop_early = false;
+  /// These rules apply from so many trials on; nullopt for kLeastTrials
+  /// (tuner/study/study_session.h).
+  std::optional<std::int64_t> least_trials = {};
   /// Applies the rule of tuner/trial/early_end.h.
   bool end_trials_early = false;
   /// A trial may deliver fewer measurements than the default (tuner/study/few_measurements.h).

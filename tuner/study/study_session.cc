@@ -11,6 +11,10 @@
 namespace hocket {
 namespace {
 
+/// Looks at a setting after which it is not worth another one, and errors within which a value is
+/// hoped for: a bound at 90 %.
+constexpr std::size_t kMostLooks = 2;
+constexpr double kHopedErrors = 1.28;
 constexpr const char* kGiven = "not asked for";
 constexpr const char* kNotAsked = "not asked: every setting had been asked before";
 
@@ -59,6 +63,7 @@ SessionOptions session_options(const StudyDefinition& definition) {
                      .donor = definition.donor},
           .trials = definition.trials,
           .stop_early = definition.stop_early,
+          .least_trials = definition.least_trials.value_or(kLeastTrials),
           .directions = directions_of(definition)};
 }
 
@@ -277,7 +282,7 @@ void StudySession::note_best(const TrialOutcome& outcome) {
 
 void StudySession::look_for_end() {
   if (!options_.stop_early || options_.search.objectives > 1 || end_ != SessionEnd::none ||
-      told() < static_cast<std::size_t>(kLeastTrials) ||
+      told() < static_cast<std::size_t>(options_.least_trials) ||
       told() >= static_cast<std::size_t>(options_.trials)) {
     return;
   }
@@ -296,6 +301,35 @@ void StudySession::look_for_end() {
 void StudySession::finish(SessionEnd end, std::string reason) {
   end_ = end;
   end_reason_ = std::move(reason);
+}
+
+std::optional<Params> StudySession::worth_another_look(double value, double least_gain,
+                                                       const IsExcluded& is_excluded) const {
+  struct Looks {
+    std::size_t count = 0;
+    double weight = 0, sum = 0;
+  };
+  std::map<Params, Looks> looks;
+  for (const Evaluation& evaluation : evaluations_) {
+    Looks& of = looks[evaluation.params];
+    ++of.count;
+    if (!evaluation.value || !(evaluation.standard_error > 0)) continue;
+    const double weight = 1 / (evaluation.standard_error * evaluation.standard_error);
+    of.weight += weight;
+    of.sum += weight * *evaluation.value;
+  }
+  std::optional<Params> best;
+  double best_value = 0;
+  for (const auto& [params, of] : looks) {
+    if (of.count > kMostLooks || of.weight == 0) continue;
+    const double expected = of.sum / of.weight;
+    const bool may_gain = expected - kHopedErrors / std::sqrt(of.weight) < (1 - least_gain) * value;
+    if (!may_gain || (best && best_value <= expected) || outstanding_.contains(params)) continue;
+    if (is_excluded && is_excluded(params)) continue;
+    best = params;
+    best_value = expected;
+  }
+  return best;
 }
 
 void StudySession::give_back(const Params& params) {

@@ -45,6 +45,7 @@ struct SessionOptions {
   SearchOptions search = {};
   std::int64_t trials = 30;  ///< trials of the search, including the default; at least 1
   bool stop_early = false;   ///< by the rules of tuner/search/stop_rule.h
+  std::int64_t least_trials = kLeastTrials;  ///< before these rules apply
   /// Directions of the objectives, in order; those without one are minimised. Trials are told as
   /// they were measured; the search is told their costs.
   std::vector<Direction> directions = {};
@@ -131,6 +132,12 @@ class StudySession {
   /// Starts the search again from an earlier study. Requires that only the default was told and
   /// nothing is outstanding. invalid_argument for a donor that make_search() refuses.
   Result<void> start_from(Donor donor);
+
+  /// Returns a setting that was told at most twice, and may still be better than `value` by
+  /// `least_gain`, as a share, as far as its errors say; the one expected to be the best. Nothing
+  /// if there is none. To be told again, once the search has ended.
+  std::optional<Params> worth_another_look(double value, double least_gain,
+                                           const IsExcluded& is_excluded) const;
 
   const Space& space() const { return options_.space; }
   std::size_t told() const { return evaluations_.size(); }

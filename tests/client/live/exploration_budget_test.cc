@@ -32,8 +32,11 @@ TEST(ExplorationBudget, IsExceededByAtMostOneWindow) {
         const auto ns = static_cast<std::int64_t>(500 + random() % 2000);
         budget.explored(ns, 1000);
         total += static_cast<double>(ns);
-        window += std::max(static_cast<double>(ns) - 1000, 0.0);
+        window += static_cast<double>(ns) - 1000;
+        ASSERT_NEAR(budget.left_ns(), share * total - spent - std::max(window, 0.0), 1e-3);
       }
+      window = std::max(window, 0.0);
+      budget.window_ended();
       spent += window;
       ASSERT_LE(spent, share * total + window);
       ASSERT_NEAR(budget.spent(), spent / total, 1e-9);
@@ -42,6 +45,26 @@ TEST(ExplorationBudget, IsExceededByAtMostOneWindow) {
   }
   EXPECT_GT(windows, 500);
   EXPECT_GT(pauses, 1000);
+}
+
+TEST(ExplorationBudget, NoiseAroundTheUsualTimeCostsNextToNothing) {
+  std::mt19937_64 random(1);
+  std::normal_distribution<double> time(1e8, 5e6);
+  ExplorationBudget budget(0.01);
+  for (int window = 0; window < 50; ++window) {
+    for (int i = 0; i < 100; ++i) budget.explored(static_cast<std::int64_t>(time(random)), 1e8);
+    budget.window_ended();
+  }
+  EXPECT_LT(budget.spent(), 0.004);
+}
+
+TEST(ExplorationBudget, WhatAFasterCandidateGainsPaysForNoOther) {
+  ExplorationBudget budget(0.1);
+  for (int i = 0; i < 10; ++i) budget.explored(500, 1000);
+  budget.window_ended();
+  for (int i = 0; i < 10; ++i) budget.explored(1500, 1000);
+  EXPECT_DOUBLE_EQ(budget.spent(), 0.25);
+  EXPECT_FALSE(budget.may_start(1));
 }
 
 TEST(ExplorationBudget, OfNothingIsNeverEnough) {

@@ -42,7 +42,7 @@ JobReport sample_report() {
           .step = 400,
           .iteration_ns = {5, 6, 7},
           .outcomes = {{.version = 13, .message = "kept", .current_ns = {9}, .candidate_ns = {8}},
-                       {.trial = 4, .status = ChangeStatus::rolled_back},
+                       {.trial = 4, .status = ChangeStatus::rolled_back, .slower = true},
                        {.trial = 5, .status = ChangeStatus::rejected, .message = "too late"}},
           .explored = 0.01,
           .ended = true,

@@ -4,93 +4,99 @@
 
 #include <random>
 
+#include "benchmarks/host_noise.h"
+#include "tests/rounds.h"
+
 namespace hocket {
 namespace {
 
-class Times {
- public:
-  Times(double noise, double straggler_share, std::uint64_t seed)
-      : noise_(0, noise), straggler_share_(straggler_share), random_(seed) {}
+constexpr double kUsualNs = 1e8;
 
-  double operator()(double scale = 1) {
-    const bool straggles = std::uniform_real_distribution<>()(random_) < straggler_share_;
-    return 1e7 * scale * noise_(random_) * (straggles ? 3 : 1);
+/// A job on a noisy host, and the detector that sees its iterations.
+struct WatchedJob {
+  WatchedJob(NoiseKind kind, std::uint64_t seed) : noise(kind, seed) {}
+
+  /// Returns the number of iterations until a drift; 0 if there is none within `most`.
+  int until_drift(double factor, int most) {
+    for (int i = 1; i <= most; ++i) {
+      if (detector.add(kUsualNs * factor * noise())) return i;
+    }
+    return 0;
   }
 
- private:
-  std::lognormal_distribution<> noise_;
-  double straggler_share_;
-  std::mt19937_64 random_;
+  HostNoise noise;
+  DriftDetector detector = DriftDetector();
 };
 
-/// Returns the number of blocks until a drift; 0 if there is none within `most`.
-int blocks_until_drift(DriftDetector& detector, Times& times, double scale, int most) {
-  for (int block = 1; block <= most; ++block) {
-    for (std::size_t i = 0; i < kDriftBlock; ++i) {
-      if (detector.add(times(scale))) return block;
+TEST(Drift, TheNoiseOfHostsIsHardlyEverOne) {
+  for (const NoiseKind kind : kHostNoise) {
+    SCOPED_TRACE(to_string(kind));
+    std::uint64_t drifts = 0;
+    for (std::uint64_t seed = 1; seed <= rounds(8); ++seed) {
+      WatchedJob job(kind, seed);
+      drifts += job.until_drift(1, 10'000) > 0;
     }
-  }
-  return 0;
-}
-
-TEST(Drift, EqualTimesAreHardlyEverOne) {
-  for (const double noise : {0.01, 0.05, 0.1}) {
-    SCOPED_TRACE(noise);
-    Times times(noise, 0.05, 11);
-    DriftDetector detector;
-    int drifts = 0;
-    for (int block = 0; block < 10'000;) {
-      const int after = blocks_until_drift(detector, times, 1, 10'000 - block);
-      if (after == 0) break;
-      ++drifts;
-      block += after;
-    }
-    EXPECT_LE(drifts, 1) << "of 10,000 blocks";
+    EXPECT_LE(drifts, rounds(8) / 4) << "jobs of 10,000 iterations";
   }
 }
 
-TEST(Drift, AStepOfATenthIsNoticedWithinThreeBlocksBothWays) {
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+TEST(Drift, ThirtyPercentMoreOrLessIsNoticedWithin200Iterations) {
+  for (const NoiseKind kind : kHostNoise) {
+    SCOPED_TRACE(to_string(kind));
+    const std::uint64_t jobs = rounds(20);
+    std::uint64_t noticed = 0;
+    for (std::uint64_t seed = 1; seed <= jobs; ++seed) {
+      WatchedJob job(kind, 100 + seed);
+      const double factor = seed % 2 == 0 ? 1.3 : 1 / 1.3;
+      while (job.until_drift(1, 1000 + static_cast<int>(seed)) > 0) continue;
+      noticed += job.until_drift(factor, 200) > 0;
+    }
+    EXPECT_GE(noticed, jobs * 85 / 100);
+  }
+}
+
+TEST(Drift, OnAQuietHostATenthIsNoticedBothWaysAndThenUsual) {
+  for (std::uint64_t seed = 1; seed <= rounds(4); ++seed) {
     SCOPED_TRACE(seed);
-    for (const double scale : {1.1, 1 / 1.1}) {
-      Times times(0.02, 0, seed);
-      DriftDetector detector;
-      ASSERT_EQ(blocks_until_drift(detector, times, 1, 12), 0);
-      const int blocks = blocks_until_drift(detector, times, scale, 3);
-      EXPECT_GT(blocks, 1);
-      EXPECT_NEAR(detector.drifted_to_ns(), 1e7 * scale, 3e5);
-      // The new times have become the reference.
-      EXPECT_EQ(blocks_until_drift(detector, times, scale, 10), 0);
+    for (const double factor : {1.1, 1 / 1.1}) {
+      WatchedJob job(NoiseKind::quiet, seed);
+      ASSERT_EQ(job.until_drift(1, 6000), 0);
+      EXPECT_GT(job.until_drift(factor, 200), 100);
+      EXPECT_NEAR(job.detector.drifted_from_ns(), kUsualNs, 2e6);
+      EXPECT_NEAR(job.detector.drifted_to_ns(), kUsualNs * factor, 2e6);
+      EXPECT_EQ(job.until_drift(factor, 1000), 0) << "the new times are the reference";
     }
   }
 }
 
-TEST(Drift, OneBlockIsAHiccup) {
-  Times times(0.02, 0, 5);
-  DriftDetector detector;
-  ASSERT_EQ(blocks_until_drift(detector, times, 1, 10), 0);
+TEST(Drift, NeedsMoreWhereTheNoiseIsLarger) {
+  WatchedJob quiet(NoiseKind::quiet, 1), wandering(NoiseKind::wandering, 1);
+  const double at_first = quiet.detector.needed_share();
+  EXPECT_GT(at_first, 0.2) << "nothing is known of the noise yet";
+  EXPECT_LT(at_first, 0.6);
+  ASSERT_EQ(quiet.until_drift(1, 10'000), 0);
+  ASSERT_EQ(wandering.until_drift(1, 10'000), 0);
+  EXPECT_LT(quiet.detector.needed_share(), 0.1);
+  EXPECT_GT(wandering.detector.needed_share(), 0.2);
+}
+
+TEST(Drift, WhatLastsForHalfAWindowIsAHiccup) {
+  WatchedJob job(NoiseKind::quiet, 5);
+  ASSERT_EQ(job.until_drift(1, 2000), 0);
   for (int i = 0; i < 20; ++i) {
-    EXPECT_EQ(blocks_until_drift(detector, times, i % 2 ? 3 : 0.5, 1), 0);
-    EXPECT_EQ(blocks_until_drift(detector, times, 1, 1), 0);
+    EXPECT_EQ(job.until_drift(i % 2 == 0 ? 3 : 1.5, kDriftWindow / 2), 0);
+    EXPECT_EQ(job.until_drift(1, kDriftWindow), 0);
   }
 }
 
-TEST(Drift, OneSideAndThenTheOtherIsNotOne) {
-  Times times(0.02, 0, 5);
-  DriftDetector detector;
-  ASSERT_EQ(blocks_until_drift(detector, times, 1, 10), 0);
-  for (int i = 0; i < 6; ++i) {
-    EXPECT_EQ(blocks_until_drift(detector, times, i % 2 ? 2 : 0.5, 1), 0);
-  }
-}
-
-TEST(Drift, AShortReferenceIsFilledUpFirst) {
-  DriftDetector detector({10, 10, 10});
-  EXPECT_EQ(detector.reference_ns(), 10);
-  EXPECT_EQ(DriftDetector().reference_ns(), 0);
-  for (std::size_t i = 3; i < 2 * kDriftBlock; ++i) EXPECT_FALSE(detector.add(20));
-  EXPECT_EQ(detector.reference_ns(), 20);
-  for (std::size_t i = 0; i < 5 * kDriftBlock; ++i) EXPECT_FALSE(detector.add(20));
+TEST(Drift, AnotherConfigurationHasAnotherTimeAndTheSameNoise) {
+  WatchedJob job(NoiseKind::quiet, 6);
+  ASSERT_EQ(job.until_drift(1, 6000), 0);
+  const double needed = job.detector.needed_share();
+  const std::vector<double> reference(30, 2 * kUsualNs);
+  job.detector.restart(reference);
+  EXPECT_EQ(job.detector.needed_share(), needed);
+  EXPECT_EQ(job.until_drift(2, 2000), 0);
 }
 
 }  // namespace

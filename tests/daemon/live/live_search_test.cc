@@ -116,6 +116,9 @@ TEST(LiveSearch, KnobsThatTheJobDeclaresAreSearchedOverTheirRange) {
   // A setting of the search is a configuration of the job.
   const auto config = must(with_params(job.config, expected));
   EXPECT_EQ(config.job, with_declared_defaults(job.config, job.workload.knobs).job);
+  EXPECT_EQ(definition.least_trials, kLeastLiveTrials) << "no model says where to begin";
+  job.knobs.push_back("partition_bytes");
+  EXPECT_EQ(must(live_definition(job)).least_trials, std::nullopt);
   job.knobs = {"job.unknown"};
   EXPECT_EQ(code_of(live_definition(job)), ErrorCode::invalid_argument);
 }

@@ -153,14 +153,16 @@ TEST_F(LiveTuningTest, ADriftLiftsTheQuarantineAndBeginsANewStudy) {
   run();
   ASSERT_EQ(studies().size(), 1u);
   ASSERT_FALSE(quarantine().empty());
-  run(10);
+  run(40);
   EXPECT_EQ(count_audit("drift"), 0);
   EXPECT_EQ(studies().size(), 1u);
   load = 1.5;
-  run(6);
+  run(20);
   EXPECT_EQ(count_audit("drift"), 1);
   EXPECT_EQ(count_audit("lift_quarantine"), 1);
   ASSERT_EQ(studies().size(), 2u);
+  // The second search begins with the measurements of the first.
+  EXPECT_EQ(studies()[1].definition["donor"]["study"], studies()[0].name);
   run();
   EXPECT_EQ(studies()[1].state, StudyState::finished);
   EXPECT_EQ(daemon_->live.counts().drifts, 1u);

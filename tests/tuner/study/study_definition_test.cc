@@ -80,6 +80,7 @@ TEST(StudyDefinition, KeepsWhereItsDefaultsComeFrom) {
 TEST(StudyDefinition, KeepsTheStepAndWhetherItStopsEarly) {
   StudyDefinition definition = some_definition();
   definition.stop_early = true;
+  definition.least_trials = 12;
   definition.end_trials_early = true;
   definition.finds_warm_up = true;
   definition.allows_fewer = true;

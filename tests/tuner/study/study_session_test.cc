@@ -316,6 +316,48 @@ TEST(StudySession, ARuleEndsItForGoodAndWaitsForWhatIsOutstanding) {
   EXPECT_EQ(record.session().end(), SessionEnd::trials);
 }
 
+TEST(StudySession, NoRuleEndsItBeforeTheLeastTrials) {
+  const auto trials_until_a_rule = [](std::int64_t least) {
+    SessionOptions options = session_of(SearchMethod::model, 3, 40);
+    options.stop_early = true;
+    options.least_trials = least;
+    auto session = StudySession::make(options).value();
+    while (const auto params = session.ask().params) {
+      EXPECT_TRUE(session.tell(*params, complete_trial({100, 100, 101})));
+    }
+    EXPECT_EQ(session.end(), SessionEnd::rule);
+    return session.told();
+  };
+  EXPECT_LT(trials_until_a_rule(kLeastTrials), 12u);
+  EXPECT_GE(trials_until_a_rule(12), 12u);
+}
+
+TEST(StudySession, WhatMayStillGainIsWorthTwoLooksTheLowestFirst) {
+  auto session = StudySession::make(session_of(SearchMethod::random, 1)).value();
+  const auto point = [](std::int64_t a) { return Params{{"a", a}, {"b", std::int64_t{1}}}; };
+  const auto tell = [&](std::int64_t a, double value, double scatter) {
+    ASSERT_TRUE(session.tell(
+        point(a), complete_trial({value - scatter, value, value + scatter, value, value})));
+  };
+  EXPECT_FALSE(session.worth_another_look(100, 0.02, {}));
+  tell(1, 100, 0.01);   // as good, for certain
+  tell(2, 98.5, 0.01);  // gains less than is worthwhile, for certain
+  EXPECT_FALSE(session.worth_another_look(100, 0.02, {}));
+  ASSERT_TRUE(session.tell(point(3), complete_trial({90, 95, 99, 104, 110})));
+  ASSERT_TRUE(session.tell(point(4), complete_trial({92, 96, 100, 104, 108})));
+  EXPECT_EQ(session.worth_another_look(100, 0.02, {}), point(3));
+  EXPECT_EQ(session.worth_another_look(100, 0.02,
+                                       [&](const Params& params) { return params == point(3); }),
+            point(4));
+  ASSERT_TRUE(session.tell(point(3), complete_trial({90, 95, 99, 104, 110})));
+  EXPECT_EQ(session.worth_another_look(100, 0.02, {}), point(3));
+  ASSERT_TRUE(session.tell(point(3), complete_trial({90, 95, 99, 104, 110})));
+  EXPECT_EQ(session.worth_another_look(100, 0.02, {}), point(4)) << "3 was told three times";
+  ASSERT_TRUE(session.tell(point(4), TrialOutcome{}));
+  ASSERT_TRUE(session.tell(point(4), TrialOutcome{}));
+  EXPECT_FALSE(session.worth_another_look(100, 0.02, {}));
+}
+
 TEST(StudySession, TheLastTrialIsOfWhatIsRecommendedIfThatWasNotTried) {
   // The wider the credit window the better; the simulator soon believes in windows nobody tried.
   SessionOptions options = session_of(SearchMethod::model, 1);
