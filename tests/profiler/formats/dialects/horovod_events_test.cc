@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -115,16 +117,21 @@ TEST(HorovodEvents, CollectivesPairByWhatTheyAreAlsoIfRanksAreReadyInAnotherOrde
   }
   const auto import = read(events);
   ASSERT_EQ(import.traces.size(), 2U);
+  std::map<std::string, std::set<std::int64_t>> sequences;
   for (const RankTrace& trace : import.traces) {
     ASSERT_EQ(trace.records.size(), 4U - 2U * static_cast<std::size_t>(trace.rank));
     for (const TraceRecord& record : trace.records) {
       if (record.kind != TraceKind::communication) continue;
       const bool is_a = trace.names[record.name] == "a";
+      sequences[trace.names[record.name]].insert(record.sequence);
       EXPECT_EQ(record.end_ns, is_a ? 190'000 : 240'000);
       EXPECT_EQ(record.begin_ns / 1000,
                 trace.rank == (is_a ? 0 : 1) ? (is_a ? 1 : 2) : (is_a ? 99 : 98));
     }
   }
+  EXPECT_EQ(sequences["a"].size(), 1U);
+  EXPECT_EQ(sequences["b"].size(), 1U);
+  EXPECT_NE(sequences["a"], sequences["b"]);
 }
 
 TEST(HorovodEvents, RanksOfWhichMuchIsNotKnownAreNotTakenApart) {
