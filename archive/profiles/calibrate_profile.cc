@@ -8,7 +8,6 @@
 
 #include "archive/profiles/predict.h"
 #include "core/step/knob.h"
-#include "core/step/withheld_step.h"
 
 namespace hocket {
 namespace {
@@ -120,8 +119,8 @@ Result<CalibratedProfile> calibrate_profile(const LoadedProfile& profile) {
   }
   calibrated.check = check_prediction(calibrated);
   if (calibrated.check) {
-    std::string why = why_withheld(calibrated.calibration, *calibrated.check);
-    if (!why.empty()) calibrated.calibration.step.quality = {kWithheldUncertainty, std::move(why)};
+    calibrated.calibration.step.prediction_withheld =
+        why_withheld(calibrated.calibration, *calibrated.check);
   }
   return calibrated;
 }

@@ -36,9 +36,9 @@ struct CalibratedProfile {
 /// collectives unchanged.
 ScheduleConfig traced_config(const RankTrace& trace);
 
-/// Calibrates a profile and checks what it predicts: the step's quality says whether predictions
-/// for other configurations are withheld (archive/profiles/predict.h). Returns invalid_argument,
-/// with the reason, if it has no structure or no whole step.
+/// Calibrates a profile and checks what it predicts: the step says whether predictions for other
+/// configurations are withheld (`prediction_withheld`, archive/profiles/predict.h). Returns
+/// invalid_argument, with the reason, if it has no structure or no whole step.
 Result<CalibratedProfile> calibrate_profile(const LoadedProfile& profile);
 
 /// Changes to the measured job; absent fields stay as measured.

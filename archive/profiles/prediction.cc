@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/base/text.h"
-#include "core/step/withheld_step.h"
 
 namespace hocket {
 namespace {
@@ -28,7 +27,7 @@ double speedup(const Prediction& prediction, const PredictionBaseline& baseline)
 nlohmann::json prediction_json(const StepDescription& step, const Prediction& prediction,
                                const PredictionBaseline& baseline) {
   const Simulation& s = prediction.simulation;
-  const std::string withheld = why_withheld(step);
+  const std::string& withheld = step.prediction_withheld;
   return {{"iteration_ns", s.iteration_ns},
           {"exposed_ns", s.exposed_ns},
           {"compute_ns", s.compute_ns},
@@ -50,7 +49,7 @@ nlohmann::json prediction_json(const StepDescription& step, const Prediction& pr
 }
 
 Result<void> check_comparable(const StepDescription& step, bool is_as_measured) {
-  const std::string why = why_withheld(step);
+  const std::string& why = step.prediction_withheld;
   if (is_as_measured || why.empty()) return {};
   return invalid("nothing is predicted for another configuration, link or number of ranks: " + why);
 }

@@ -43,7 +43,7 @@ nlohmann::json prediction_json(const StepDescription& step, const Prediction& pr
 double speedup(const Prediction& prediction, const PredictionBaseline& baseline);
 
 /// Returns invalid_argument, with the reason, if comparisons of `step` are withheld
-/// (core/step/withheld_step.h) and the question is not about what was measured. `is_as_measured`
+/// (`prediction_withheld`) and the question is not about what was measured. `is_as_measured`
 /// says that neither the measured step nor its configuration is changed.
 Result<void> check_comparable(const StepDescription& step, bool is_as_measured);
 

@@ -169,6 +169,10 @@ struct StepDescription {
   std::vector<double> rank_compute_scale;
   Jitter jitter;
   StepQuality quality;
+  /// Reason why nothing but the measured configuration is predicted, and what to record, for
+  /// people: bytes are not known, or the prediction of what was measured is wrong. Empty: other
+  /// configurations are predicted, however uncertain.
+  std::string prediction_withheld;
 
   bool operator==(const StepDescription&) const = default;
 };

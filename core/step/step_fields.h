@@ -166,6 +166,7 @@ void visit_step(Visitor& visitor, T& step) {
   visitor.number("compute_slowdown", step.compute_slowdown, 0, 100, 0);
   visitor.number("compute_slowdown_per_channel", step.compute_slowdown_per_channel, 0, 10, 0);
   visitor.number("compute_slowdown_per_byte", step.compute_slowdown_per_byte, 0, 1e-3, 0);
+  visitor.text("prediction_withheld", step.prediction_withheld, "");
 }
 
 }  // namespace hocket::step

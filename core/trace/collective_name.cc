@@ -20,6 +20,7 @@ constexpr std::array<std::string_view, 6> kDispatchers{
 enum class Match : std::uint8_t {
   begins,      ///< the qualified name begins with the text
   library,     ///< likewise, and "Kernel" follows anywhere in the name
+  nested,      ///< the qualified name contains the text: it may lie in another namespace
   identifier,  ///< the identifier begins with the text
   kernel,      ///< the identifier contains the text and says that it is a kernel
   instruction  ///< the name is the text, or "-start", "-done", "-fusion" or a number follows it
@@ -50,16 +51,17 @@ constexpr std::array kKernelNames{
     KernelNames{Match::begins, "oneapi::ccl::"},
     KernelNames{Match::begins, "hcom_"},
     KernelNames{Match::begins, "Hccl"},
-    // DeepEP, and libraries with its interface. What computes the layout of a dispatch communicates
-    // nothing; what notifies of one is no all-to-all.
-    KernelNames{Match::begins, "deep_ep::internode::dispatch", CollectiveKind::all_to_all},
-    KernelNames{Match::begins, "deep_ep::internode::combine", CollectiveKind::all_to_all},
-    KernelNames{Match::begins, "deep_ep::internode_ll::dispatch", CollectiveKind::all_to_all},
-    KernelNames{Match::begins, "deep_ep::internode_ll::combine", CollectiveKind::all_to_all},
-    KernelNames{Match::begins, "deep_ep::intranode::dispatch", CollectiveKind::all_to_all},
-    KernelNames{Match::begins, "deep_ep::intranode::combine", CollectiveKind::all_to_all},
-    KernelNames{Match::begins, "deep_ep::internode"},
-    KernelNames{Match::begins, "deep_ep::intranode"},
+    // DeepEP, also within a program's own namespace ("dpsk::ep::internode::dispatch<…>"), and
+    // libraries with its interface. What computes the layout of a dispatch communicates nothing;
+    // what notifies of one is no all-to-all.
+    KernelNames{Match::nested, "ep::internode::dispatch", CollectiveKind::all_to_all},
+    KernelNames{Match::nested, "ep::internode::combine", CollectiveKind::all_to_all},
+    KernelNames{Match::nested, "ep::internode_ll::dispatch", CollectiveKind::all_to_all},
+    KernelNames{Match::nested, "ep::internode_ll::combine", CollectiveKind::all_to_all},
+    KernelNames{Match::nested, "ep::intranode::dispatch", CollectiveKind::all_to_all},
+    KernelNames{Match::nested, "ep::intranode::combine", CollectiveKind::all_to_all},
+    KernelNames{Match::nested, "ep::internode"},
+    KernelNames{Match::nested, "ep::intranode"},
     KernelNames{Match::begins, "hybrid_ep::dispatch", CollectiveKind::all_to_all},
     KernelNames{Match::begins, "hybrid_ep::combine", CollectiveKind::all_to_all},
     KernelNames{Match::begins, "uccl::internode::dispatch", CollectiveKind::all_to_all},
@@ -172,6 +174,8 @@ const KernelNames* kernel_names(std::string_view name) {
         return name.starts_with(row.text);
       case Match::library:
         return name.starts_with(row.text) && name.find("Kernel") != std::string_view::npos;
+      case Match::nested:
+        return name.substr(0, name.find('<')).find(row.text) != std::string_view::npos;
       case Match::identifier:
         return identifier.starts_with(row.text);
       case Match::kernel:

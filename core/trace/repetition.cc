@@ -179,6 +179,49 @@ bool leaves_much(const std::vector<RepeatedItem>& items, const Places& periods) 
   return left_ns > kMuch * all_ns;
 }
 
+/// Returns whether a long pause is before each period: a loop that waits for its host has one, and
+/// layers do not.
+bool has_long_pause(const std::vector<RepeatedItem>& items, const Places& periods) {
+  Places all;
+  for (std::size_t i = 1; i < items.size(); ++i) all.push_back(i);
+  const auto own_ns = static_cast<double>(gap_before(items, periods));
+  const auto usual_ns = static_cast<double>(std::max<std::int64_t>(gap_before(items, all), 0));
+  const auto whole_ns =
+      static_cast<double>(items[periods.back()].begin_ns - items[periods.front()].begin_ns);
+  constexpr double kLong = 20, kLongShare = 0.05;
+  return own_ns > kLong * usual_ns &&
+         own_ns * static_cast<double>(periods.size() - 1) > kLongShare * whole_ns;
+}
+
+/// Returns whether the periods may be the layers of a model that runs once or twice: the recording
+/// begins and ends with work that belongs to hardly any period, as an embedding and the choice of a
+/// token do. A recording of iterations begins or ends within one.
+bool are_layers_of_one_pass(const std::vector<RepeatedItem>& items, const Places& periods) {
+  std::unordered_map<std::uint32_t, std::pair<std::size_t, std::size_t>> seen;  // periods, the last
+  for (std::size_t k = 1; k < periods.size(); ++k) {
+    for (std::size_t i = periods[k - 1]; i < periods[k]; ++i) {
+      auto& [count, last] = seen[items[i].name];
+      count += last != k;
+      last = k;
+    }
+  }
+  const auto is_strange = [&](const RepeatedItem& item) {
+    const auto found = seen.find(item.name);
+    return found == seen.end() || found->second.first <= 1;
+  };
+  const auto behind = std::span(items).subspan(periods.back());
+  const auto before = std::span(items).first(periods.front());
+  if (std::ranges::none_of(before, is_strange) || !is_strange(items.back())) return false;
+  if (has_long_pause(items, periods)) return false;
+  // Much of the periods' own work behind the last one may be an evaluation after the training.
+  const auto known = std::ssize(behind) - std::ranges::count_if(behind, is_strange);
+  if (static_cast<std::size_t>(known) < 2 * middle_of(distances_of(periods))) return true;
+  const auto behind_ns = static_cast<double>(items.back().end_ns - behind.front().begin_ns);
+  const auto all_ns = static_cast<double>(items.back().end_ns - items.front().begin_ns);
+  constexpr double kMuch = 0.1;
+  return behind_ns > kMuch * all_ns;
+}
+
 }  // namespace
 
 std::vector<std::size_t> period_starts(const std::vector<RepeatedItem>& items) {
@@ -211,6 +254,7 @@ std::vector<std::size_t> period_starts(const std::vector<RepeatedItem>& items) {
   for (const Places* next = best; next != nullptr; next = longer_period(items, *best, marks))
     best = next;
   if (best == shortest && !has_pause(items, *best) && leaves_much(items, *best)) return {};
+  if (are_layers_of_one_pass(items, *best)) return {};
   return *best;
 }
 

@@ -28,7 +28,9 @@ struct RepeatedItem {
 /// The layers of a model repeat most often, and are no iterations. So if what is left between the
 /// periods, other names or a longer pause, comes back after the same number of them each time, that
 /// longer period is taken, unless each of the shorter ones begins after a pause that is about as
-/// long. Empty if much is left that does not come back. O(n log n).
+/// long. Empty if much is left that does not come back, or if work that does not come back is both
+/// before the first period and at the end: then the periods may be the layers of a single pass.
+/// O(n log n).
 std::vector<std::size_t> period_starts(const std::vector<RepeatedItem>& items);
 
 /// Returns steps by the repetition of names on the stream that computes for the longest time; a

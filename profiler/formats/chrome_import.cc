@@ -127,9 +127,7 @@ class Importer {
     } else if (is_xla(plain_)) {
       return xla_traces(plain_, head, step_range, notes_);
     } else if (is_horovod(plain_)) {
-      std::vector<RankTrace> traces;
-      traces.push_back(horovod_trace(plain_, notes_));
-      return traces;
+      return horovod_traces(plain_, notes_);
     } else {
       for (const PlainEvent& event : plain_.events())
         kineto_.take_record(plain_.restored(event), PlainEvents::end_of(event), notes_);

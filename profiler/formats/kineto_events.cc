@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <limits>
 #include <map>
 #include <optional>
@@ -12,7 +11,6 @@
 
 #include "core/base/text.h"
 #include "core/trace/collective_name.h"
-#include "core/trace/repetition.h"
 #include "profiler/formats/group_ranks.h"
 #include "profiler/formats/record_notes.h"
 
@@ -66,8 +64,6 @@ std::int64_t message_bytes(const ChromeEvent& event) {
   return bytes_of(*arguments.input_elements, *arguments.input_type);
 }
 
-/// PyTorch's name of the ranges that mark steps, before their number.
-constexpr std::string_view kStepMark = "ProfilerStep#";
 /// Category of ranges of the host as the device ran their work.
 constexpr std::string_view kDeviceRange = "gpu_user_annotation";
 
@@ -86,22 +82,6 @@ std::optional<std::int64_t> begin_of(const std::unordered_map<std::int64_t, std:
                                      std::int64_t correlation) {
   const auto found = begins.find(correlation);
   return found == begins.end() ? std::nullopt : std::optional(found->second);
-}
-
-/// Returns the steps by the number that the records carry, each from its first record to the next
-/// step's.
-std::vector<StepRange> steps_of_records(const std::vector<TraceRecord>& records) {
-  std::map<std::int64_t, StepRange> by_step;
-  for (const TraceRecord& record : records) {
-    if (record.step == kNoStep || !is_plausible(record)) continue;
-    auto [at, is_new] =
-        by_step.try_emplace(record.step, StepRange{record.step, record.begin_ns, record.begin_ns});
-    at->second.begin_ns = std::min(at->second.begin_ns, record.begin_ns);
-    at->second.end_ns = at->second.begin_ns;
-  }
-  std::vector<StepRange> steps;
-  for (const auto& [number, step] : by_step) steps.push_back(step);
-  return steps;
 }
 
 /// Returns clock samples. Kineto's times are the host's realtime, or count from a realtime that the
@@ -125,7 +105,7 @@ std::vector<ClockSample> clock_samples(const ChromeHead& head,
 
 KinetoEvents::Role KinetoEvents::role_of(const ChromeEvent& event) {
   // Versions give the marks of steps different categories.
-  if (event.name.starts_with(kStepMark) && lower(event.category) != kDeviceRange) {
+  if (event.name.starts_with(KinetoStepMarks::kName) && lower(event.category) != kDeviceRange) {
     has_kineto_category_ = true;
     return Role::range;
   }
@@ -178,7 +158,7 @@ void KinetoEvents::take_record(const ChromeEvent& event, std::optional<std::int6
   if (categories_.size() < kMostCategories || categories_.contains(event.category))
     ++categories_[event.category];
   if (role == Role::left_out) {
-    if (end_ns && event.begin_ns) take_device_step(event, *end_ns);
+    if (end_ns && event.begin_ns) step_marks_.take({event.name, *event.begin_ns, *end_ns});
     return notes.count("events of category " + lower(event.category));
   }
   if (!end_ns || !event.begin_ns) {
@@ -213,19 +193,6 @@ void KinetoEvents::take_record(const ChromeEvent& event, std::optional<std::int6
     launches_.try_emplace(seen.correlation, *event.begin_ns);
   }
   seen_.push_back(seen);
-}
-
-void KinetoEvents::take_device_step(const ChromeEvent& event, std::int64_t end_ns) {
-  const std::string_view name = event.name;
-  if (!name.starts_with(kStepMark)) return;
-  std::int64_t step = 0;
-  const auto [end, error] =
-      std::from_chars(name.data() + kStepMark.size(), name.data() + name.size(), step);
-  if (error != std::errc() || end != name.data() + name.size() || *event.begin_ns > end_ns) return;
-  // Each stream has a range of its own.
-  auto [at, is_new] = device_steps_.try_emplace(step, StepRange{step, *event.begin_ns, end_ns});
-  at->second.begin_ns = std::min(at->second.begin_ns, *event.begin_ns);
-  at->second.end_ns = std::max(at->second.end_ns, end_ns);
 }
 
 std::optional<KinetoEvents::Details> KinetoEvents::details_of(const ChromeEvent& event) {
@@ -421,39 +388,6 @@ void KinetoEvents::classify() {
   }
 }
 
-void KinetoEvents::note_no_steps(std::string_view prefix, ImportNotes& notes) const {
-  // Another note says so if no event is known as work.
-  if (std::ranges::none_of(builder_.records(), is_activity)) return;
-  notes.add("no steps were found: no range is called \"" + std::string(prefix) +
-            "\" and a number; name the range that marks a step");
-}
-
-std::vector<StepRange> KinetoEvents::steps(std::string_view step_range, ImportNotes& notes) const {
-  const std::string_view prefix = step_range.empty() ? kStepMark : step_range;
-  auto steps = named_steps(builder_.records(), builder_.names(), prefix);
-  if (steps.empty() && !step_range.empty()) note_no_steps(prefix, notes);
-  if (!steps.empty() || !step_range.empty()) return steps;
-  for (const auto& [number, step] : device_steps_) steps.push_back(step);
-  if (steps.empty()) steps = steps_of_records(builder_.records());
-  if (!steps.empty()) return steps;
-  steps = numbered_steps(builder_.records(), builder_.names());
-  if (!steps.empty()) {
-    notes.add("no range is called \"" + std::string(kStepMark) +
-                  "\": the steps are numbered ranges in which work lies",
-              NoteWeight::informs);
-    return steps;
-  }
-  steps = repeated_work(builder_.records());
-  if (!steps.empty()) {
-    notes.add("no range marks the steps: they are taken from the repetition of names, " +
-                  std::to_string(steps.size() - 1) + " times",
-              NoteWeight::informs);
-    return steps;
-  }
-  note_no_steps(prefix, notes);
-  return {};
-}
-
 void KinetoEvents::note_strangers(ImportNotes& notes, const RankTrace& trace) const {
   if (has_activity(trace) || trace.records.empty()) return;
   std::string categories;
@@ -510,7 +444,8 @@ RankTrace KinetoEvents::finish(const ChromeHead& head, std::string_view step_ran
   trace.host = head.host;
   trace.source = head.is_kineto || has_kineto_category_ ? "kineto" : "chrome";
   trace.quarantined = quarantined_;
-  add_notes_on_steps(builder_.finish(trace, steps(step_range, notes)), notes);
+  const auto steps = step_marks_.steps(builder_.records(), builder_.names(), step_range, notes);
+  add_notes_on_steps(builder_.finish(trace, steps), notes);
   note_strangers(notes, trace);
   trace.clock_samples = clock_samples(head, trace.records);
   return trace;

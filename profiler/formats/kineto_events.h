@@ -16,6 +16,7 @@
 #include "core/trace/trace_builder.h"
 #include "profiler/formats/chrome_events.h"
 #include "profiler/formats/import_notes.h"
+#include "profiler/formats/kineto_step_marks.h"
 
 namespace hocket {
 
@@ -82,14 +83,10 @@ class KinetoEvents {
   void describe(const Seen& seen, const ChromeHead& head, TraceRecord& record);
   /// Decides the kind of each host and device event.
   void classify();
-  std::vector<StepRange> steps(std::string_view step_range, ImportNotes& notes) const;
-  void note_no_steps(std::string_view prefix, ImportNotes& notes) const;
   /// Returns the begin of the call that launched work of a device.
   std::optional<std::int64_t> launch_of(const Seen& seen) const;
   /// Says what the events are, if none of them is work.
   void note_strangers(ImportNotes& notes, const RankTrace& trace) const;
-  /// Takes a step's range on a stream of the device.
-  void take_device_step(const ChromeEvent& event, std::int64_t end_ns);
 
   TraceBuilder builder_;
   Interner places_;
@@ -99,8 +96,7 @@ class KinetoEvents {
   std::map<ThreadTime, std::int64_t> flow_ends_;                     ///< identity of the arrow
   /// Correlations of work of the device whose times the file lacks.
   std::vector<std::int64_t> lost_;
-  /// Steps that the profiler marked on the device, by number: used where the host has none.
-  std::map<std::int64_t, StepRange> device_steps_;
+  KinetoStepMarks step_marks_;
   std::map<std::string, std::int64_t> categories_;  ///< events by category
   std::int64_t quarantined_ = 0;
   bool has_kineto_category_ = false;

@@ -138,6 +138,8 @@ class StepDivision {
     step.transfer_ns = static_cast<double>(all_ns - busy_ns);
     step.data_ns = static_cast<double>(data_ns);
     step.host_ns = static_cast<double>(window.end_ns - window.begin_ns - all_ns - data_ns);
+    // Without any computation, as in Horovod's timeline, it is not known why nothing runs.
+    if (activity_.compute.empty()) step.compute_ns = step.data_ns = step.host_ns = kUnknownNs;
     return step;
   }
 

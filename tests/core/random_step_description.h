@@ -45,6 +45,7 @@ class RandomStepDescription {
     if (below(2))
       step_.jitter = {JitterKind(below(5)), number(1), static_cast<std::uint64_t>(below(1 << 30))};
     if (below(2)) step_.quality = {1 + number(50), "busy"};
+    if (below(4) == 0) step_.prediction_withheld = "bytes are not known";
     const auto count = 1 + below(20);
     const bool simple = below(2);
     for (int i = 0; i < count; ++i) simple ? add_layer() : add_task(i);

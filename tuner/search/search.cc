@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/step/withheld_step.h"
 #include "tuner/search/methods/grid_search.h"
 #include "tuner/search/methods/pareto_search.h"
 #include "tuner/search/methods/random_search.h"
@@ -47,7 +46,7 @@ Result<std::unique_ptr<Search>> make_search(Space space, SearchOptions options) 
   if (options.step) {
     HOCKET_TRY(validate(*options.step));
     // A step that is not believed of other configurations says nothing of which one to try.
-    if (!why_withheld(*options.step).empty()) options.step.reset();
+    if (!options.step->prediction_withheld.empty()) options.step.reset();
   }
   if (options.objectives > 1) {
     if (options.method == SearchMethod::model)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "archive/profiles/rank_ranges.h"
@@ -25,6 +26,7 @@ struct Shares {
   double exposed = 0, hidden = 0, compute = 0, exposed_copy = 0, idle = 0;
   double host = 0, event = 0, unknown = 0, unsteady = 0;
   bool is_known = false;
+  std::string_view of_whole;  ///< " of an iteration", or " of the trace" where there are none
 };
 
 Shares shares_of(const TraceReport& report) {
@@ -44,9 +46,15 @@ Shares shares_of(const TraceReport& report) {
   shares.event = middle([](const RankReport& r) { return r.gap_event_ns; });
   shares.unknown = middle([](const RankReport& r) { return r.gap_unknown_ns; });
   shares.unsteady = middle([](const RankReport& r) { return r.spread_ns; });
+  shares.of_whole = report.is_of_whole_trace ? " of the trace" : " of an iteration";
   shares.is_known =
       std::ranges::any_of(report.ranks, [](const auto& r) { return r.iteration_ns > 0; });
   return shares;
+}
+
+/// Returns a share with what it is a share of, for people.
+std::string of_whole(double share, const Shares& shares) {
+  return percent(share).append(shares.of_whole);
 }
 
 /// Advice with the share of an iteration that it is about.
@@ -65,7 +73,7 @@ double exposed_in(const TraceReport& report, auto&& which) {
 /// Returns how the exposed communication could shrink, by what it consists of.
 std::string exposed_idea(const TraceReport& report, const Shares& shares) {
   const std::string begin =
-      percent(shares.exposed) + " of an iteration is communication that no computation hides";
+      of_whole(shares.exposed, shares) + " is communication that no computation hides";
   const auto any = [](const CollectiveReport&) { return true; };
   const double all = exposed_in(report, any);
   const auto is_small = [](const CollectiveReport& each) {
@@ -102,8 +110,8 @@ void add_communication(const TraceReport& report, const Shares& shares, std::vec
     ideas.push_back({shares.exposed, exposed_idea(report, shares)});
   } else if (has_any && shares.exposed < kNothingShare) {
     ideas.push_back({0, "communication is hidden behind computation but for " +
-                            percent(shares.exposed) +
-                            " of an iteration: another schedule of it cannot gain more"});
+                            of_whole(shares.exposed, shares) +
+                            ": another schedule of it cannot gain more"});
   }
 }
 
@@ -142,13 +150,13 @@ void add_stragglers(const TraceReport& report, std::vector<Idea>& ideas) {
 
 void add_gaps(const Shares& shares, std::vector<Idea>& ideas) {
   if (shares.exposed_copy >= kWorthwhileShare) {
-    ideas.push_back({shares.exposed_copy,
-                     percent(shares.exposed_copy) +
-                         " of an iteration is copies beside which nothing runs: use pinned memory "
-                         "and asynchronous copies, and fetch the next batch earlier"});
+    ideas.push_back(
+        {shares.exposed_copy, of_whole(shares.exposed_copy, shares) +
+                                  " is copies beside which nothing runs: use pinned memory "
+                                  "and asynchronous copies, and fetch the next batch earlier"});
   }
   if (shares.idle < kWorthwhileShare) return;
-  std::string text = "nothing runs for " + percent(shares.idle) + " of an iteration";
+  std::string text = "nothing runs for " + of_whole(shares.idle, shares);
   if (shares.host >= std::max({shares.event, shares.unknown, kNothingShare})) {
     text +=
         ", most of it before the host submits work: fewer and larger kernels, graphs "
@@ -180,8 +188,8 @@ std::vector<std::string> advice_for(const TraceReport& report) {
                             ": compare two runs by many iterations"});
   }
   if (std::ranges::none_of(ideas, [](const Idea& idea) { return idea.share > 0; })) {
-    ideas.push_back({0, "computation takes " + percent(shares.compute) +
-                            " of an iteration: only faster kernels make it shorter"});
+    ideas.push_back({0, "computation takes " + of_whole(shares.compute, shares) +
+                            ": only faster kernels make it shorter"});
   }
   if (report.is_of_whole_trace) {
     ideas.push_back({0,

@@ -21,7 +21,6 @@
 #include "core/base/text.h"
 #include "core/sim/offload/offload_choice.h"
 #include "core/sim/simulator.h"
-#include "core/step/withheld_step.h"
 
 namespace hocket {
 namespace {
@@ -220,7 +219,7 @@ nlohmann::json with_notes(nlohmann::json document, const Question& question,
 void print_what_to_know(const Question& question, std::span<const Prediction* const> predictions,
                         std::ostream& err) {
   auto notes = question.present.notes;
-  const std::string withheld = why_withheld(question.subject.step);
+  const std::string& withheld = question.subject.step.prediction_withheld;
   if (!withheld.empty())
     notes.push_back("only the measured configuration is predicted: " + withheld);
   std::vector<std::pair<HiddenKnob, int>> all_hidden;

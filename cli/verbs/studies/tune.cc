@@ -252,6 +252,10 @@ void announce(std::ostream& err, const OpenStudy& open) {
         << "environment variable " << parameter.name << " alone" << std::endl;
   }
   note_other_braces(err, open);
+  if (const auto& step = open.definition.step; step && !step->prediction_withheld.empty()) {
+    err << "note: the search does without the step, of which no other configuration is predicted: "
+        << step->prediction_withheld << std::endl;
+  }
   for (const HiddenKnob& hidden : hidden_knobs(open.definition.space))
     err << "note: " << hidden.text << std::endl;
 }

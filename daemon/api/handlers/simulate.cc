@@ -49,6 +49,7 @@ Result<SimulationRequest> request_of(const nlohmann::json& body) {
     if (!link.empty()) request.changes.links.push_back(std::string(tier) + "=" + link);
   }
   reader.number("compute_scale", request.changes.compute_scale);
+  reader.number("bandwidth_scale", request.changes.bandwidth_scale);
   reader.integer("rank", request.rank, 0, kMost, 0);
   HOCKET_TRY(reader.done());
   if (request.profile.empty() == request.step.is_null()) {

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "archive/profiles/predict.h"
-#include "core/step/withheld_step.h"
 #include "tests/archive/profiles/profiled_job.h"
 
 namespace hocket {
@@ -37,15 +36,15 @@ TEST(CalibrateProfile, PredictsWhatWasMeasuredAndOtherConfigurations) {
 
 TEST(CalibrateProfile, BytesThatAreNotKnownWithholdOtherConfigurations) {
   ProfiledJob job;
-  EXPECT_EQ(why_withheld(must(calibrate_profile(must(load_profile(job.add())))).calibration.step),
-            "");
+  const auto known = must(calibrate_profile(must(load_profile(job.add()))));
+  EXPECT_EQ(known.calibration.step.prediction_withheld, "");
   auto loaded = must(load_profile(job.add()));
   for (RankTrace& trace : loaded.traces)
     for (TraceRecord& record : trace.records) record.bytes = 0;
   for (StructureTask& task : loaded.structure->tasks) task.bytes = 0;
   const auto calibrated = must(calibrate_profile(loaded));
   EXPECT_EQ(calibrated.calibration.unknown_share, 1);
-  EXPECT_THAT(why_withheld(calibrated.calibration.step), HasSubstr("record_shapes=True"));
+  EXPECT_THAT(calibrated.calibration.step.prediction_withheld, HasSubstr("record_shapes=True"));
 }
 
 TEST(CalibrateProfile, AStepThatIsNotPredictedItselfWithholdsOtherConfigurations) {
@@ -54,7 +53,7 @@ TEST(CalibrateProfile, AStepThatIsNotPredictedItselfWithholdsOtherConfigurations
   const auto calibrated = must(calibrate_profile(loaded));
   ASSERT_TRUE(calibrated.check);
   EXPECT_LT(calibrated.check->error(), -kMostPredictionError);
-  EXPECT_THAT(why_withheld(calibrated.calibration.step), HasSubstr("too short"));
+  EXPECT_THAT(calibrated.calibration.step.prediction_withheld, HasSubstr("too short"));
 }
 
 TEST(CalibrateProfile, WithoutAConfigurationTheTraceShowsIt) {

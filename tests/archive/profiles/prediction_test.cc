@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "core/step/withheld_step.h"
 #include "tests/archive/profiles/profiled_job.h"
 
 namespace hocket {
@@ -50,7 +49,9 @@ TEST(Prediction, IsComparedWithNothingWhereComparisonsAreWithheld) {
   const Prediction prediction{{}, must(simulate(step, {.config = {}}))};
   const PredictionBaseline baseline{"before", {}, 1};
   EXPECT_TRUE(prediction_json(step, prediction, baseline)["withheld"].is_null());
-  step.quality = {kWithheldUncertainty, "record more"};
+  step.quality = {100, "very uncertain"};
+  EXPECT_TRUE(check_comparable(step, false)) << "uncertainty alone withholds nothing";
+  step.prediction_withheld = "record more";
   EXPECT_TRUE(check_comparable(step, true));
   const auto refused = check_comparable(step, false);
   ASSERT_FALSE(refused);

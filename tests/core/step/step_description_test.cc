@@ -212,6 +212,8 @@ TEST(StepDescription, ErrorsNameTheFieldWhatWasFoundAndTheRange) {
   EXPECT_THAT(step_error(with_top(R"("jitter":{"scale":-1})")), HasSubstr("jitter.scale"));
   EXPECT_THAT(step_error(with_top(R"("quality":{"uncertainty":0.5})")),
               HasSubstr("quality.uncertainty"));
+  EXPECT_THAT(step_error(with_top(R"("prediction_withheld":true)")),
+              HasSubstr("prediction_withheld"));
   EXPECT_THAT(step_error(with_top(R"("ranks":2,"rank_compute_scale":[1])")),
               HasSubstr("one number for each of the 2 ranks"));
   EXPECT_THAT(step_error(with_top(R"("rank_compute_scale":[0])")),

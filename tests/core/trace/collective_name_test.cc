@@ -72,6 +72,10 @@ TEST(CollectiveName, KnowsExpertParallelismBesideNccl) {
       {"void deep_ep::internode::notify_dispatch<false, 2>(int const*)", std::nullopt},
       {"void deep_ep::intranode::cached_notify_combine<8>(void**, int*)", std::nullopt},
       {"deep_ep::internode::cached_notify<false>(int)", std::nullopt},
+      {"void dpsk::ep::internode::dispatch<false, 8, true, 8>(int4*, float*)", Kind::all_to_all},
+      {"void dpsk::ep::internode::combine<false, 8, __nv_bfloat16, 8>(int4*)", Kind::all_to_all},
+      {"void dpsk::ep::internode::notify_dispatch<false, 8>(int const*)", std::nullopt},
+      {"void my::deep_ep::intranode::dispatch<1>()", Kind::all_to_all},
       {"void hybrid_ep::dispatch_kernel<float>(int)", Kind::all_to_all},
       {"mori::moe::EpCombineIntraNodeKernel<float>", Kind::all_to_all},
       {"void tensorrt_llm::kernels::moe_comm::moeA2ADispatchKernel<4>(P)", Kind::all_to_all},
@@ -83,7 +87,9 @@ TEST(CollectiveName, KnowsExpertParallelismBesideNccl) {
   }
   for (const char* name :
        {"triton_fused_dispatch_mask_kernel", "void deep_ep::layout::get_dispatch_layout<256>(long)",
-        "moe_dispatch_kernel", "combine", "void my::deep_ep::internode::dispatch<1>()"}) {
+        "void dpsk::ep::cuda::get_dispatch_layout<256, 32, 8>(long const*)", "moe_dispatch_kernel",
+        "combine", "void my::internode::dispatch<1>()",
+        "void gemm<deep_ep::internode::dispatch>(int)"}) {
     EXPECT_FALSE(communication_name(name)) << name;
   }
 }

@@ -132,6 +132,51 @@ TEST(Repetition, LeftoversThatDoNotComeBackOftenEnoughLeaveNoPeriod) {
   EXPECT_TRUE(period_starts(sequence.items).empty());
 }
 
+TEST(Repetition, LayersOfASinglePassAreNoIterations) {
+  // An embedding, layers and the choice of a token, as where one pass of inference is recorded.
+  // Layers may be of two kinds that alternate.
+  for (const int passes : {1, 2}) {
+    for (const int kinds : {1, 2}) {
+      for (const std::int64_t layer_gap_ns : {1, 4}) {
+        SCOPED_TRACE(testing::Message() << passes << ", " << kinds << ", " << layer_gap_ns);
+        Sequence sequence;
+        for (int i = 0; i < passes; ++i) {
+          for (std::uint32_t name = 50; name < 53; ++name) sequence.add(name);
+          for (int layer = 0; layer < 36; ++layer) {
+            for (std::uint32_t name = 10; name < 18; ++name)
+              sequence.add(name, name == 10 ? layer_gap_ns : 1);
+            if (layer % kinds == 1) sequence.add(20);
+          }
+          for (std::uint32_t name = 60; name < 64; ++name) sequence.add(name);
+        }
+        EXPECT_TRUE(period_starts(sequence.items).empty());
+      }
+    }
+  }
+}
+
+TEST(Repetition, WorkThatDoesNotComeBackAtOneEndHidesNoIterations) {
+  // A start before the iterations, or an end behind them, is none of a single pass; nor is a long
+  // evaluation behind them.
+  const auto found = [](bool has_start, int evaluated, bool has_end, int pause_ns = 3) {
+    Sequence sequence;
+    for (std::uint32_t name = 50; has_start && name < 53; ++name) sequence.add(name);
+    for (int i = 0; i < 100; ++i)
+      for (std::uint32_t name = 10; name < 16; ++name)
+        sequence.add(name, name == 10 ? pause_ns : 1);
+    for (int i = 0; i < evaluated; ++i)
+      for (std::uint32_t name = 10; name < 13; ++name) sequence.add(name, 0);
+    for (std::uint32_t name = 60; has_end && name < 63; ++name) sequence.add(name, 0);
+    return period_starts(sequence.items).size();
+  };
+  EXPECT_GE(found(true, 0, false), 99U);
+  EXPECT_GE(found(false, 0, true), 99U);
+  EXPECT_GE(found(true, 8, true), 99U);
+  EXPECT_EQ(found(true, 0, true), 0U);
+  EXPECT_EQ(found(true, 80, true), 0U) << "much of the recording is other work";
+  EXPECT_GE(found(true, 0, true, 30), 99U) << "each begins after a long pause, as layers do not";
+}
+
 TEST(Repetition, APauseIsATimeInWhichNoStreamWorks) {
   // Layers wait for their collectives on another stream; iterations follow a true pause.
   std::vector<TraceRecord> records;

@@ -52,7 +52,7 @@ TEST(StragglerInput, AnyTracesAreRead) {
       for (const RankStep& rank : step.ranks) {
         for (const double part :
              {rank.blocked_ns, rank.compute_ns, rank.transfer_ns, rank.copy_ns, rank.host_ns}) {
-          EXPECT_GE(part, 0);
+          EXPECT_TRUE(part >= 0 || part == kUnknownNs) << part;
         }
       }
     }
@@ -85,6 +85,40 @@ TEST(StragglerInput, PartsOfAStepSumToItsTime) {
       }
     }
   }
+}
+
+TEST(StragglerInput, WithoutComputationNoCauseIsKnown) {
+  // Rank 1 comes 0.3 ms late to each collective; nothing says what it did before.
+  std::vector<RankTrace> traces(2);
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    RankTrace& trace = traces[rank];
+    trace.rank = static_cast<std::int64_t>(rank);
+    trace.ranks = 2;
+    trace.names = {"gradient"};
+    for (int step = 0; step < 40; ++step) {
+      TraceRecord record;
+      record.kind = TraceKind::communication;
+      record.collective = CollectiveKind::all_reduce;
+      record.begin_ns = 1'000'000 * step + 300'000 * trace.rank;
+      record.end_ns = 1'000'000 * step + 500'000;
+      record.step = record.sequence = step;
+      trace.records.push_back(record);
+      trace.step_starts.push_back({step, record.begin_ns});
+    }
+  }
+  const std::vector<ClockFit> fits(2);
+  const auto input = straggler_input(traces, fits, ArrivalClock::common);
+  ASSERT_FALSE(input.steps.empty());
+  for (const RankStep& rank : input.steps[1].ranks) {
+    EXPECT_EQ(rank.compute_ns, kUnknownNs);
+    EXPECT_EQ(rank.data_ns, kUnknownNs);
+    EXPECT_EQ(rank.host_ns, kUnknownNs);
+    EXPECT_GE(rank.blocked_ns, 0);
+  }
+  const auto found = find_stragglers(input);
+  EXPECT_EQ(found.verdict, StragglerVerdict::late_ranks);
+  EXPECT_NE(found.ranks[1].pattern, StragglerPattern::none);
+  EXPECT_EQ(found.ranks[1].cause, StragglerCause::unknown);
 }
 
 /// Ranks of a mesh of two rows and two columns: in each step a computation, an all-reduce in the

@@ -9,7 +9,6 @@
 #include <map>
 #include <set>
 
-#include "core/step/withheld_step.h"
 #include "tests/tuner/random_space.h"
 
 namespace hocket {
@@ -307,9 +306,11 @@ TEST(MakeSearch, AStepThatIsNotBelievedCountsAsNone) {
   StepDescription step;
   for (int i = 0; i < 4; ++i) step.layers.push_back({"", 4 << 20, 1'000'000, 2'000'000});
   step.collective = {100'000, 1, 0};
-  EXPECT_NE(asked_with(step), asked_with(std::nullopt));
-  step.quality = {kWithheldUncertainty, "bytes are not known"};
-  EXPECT_EQ(asked_with(step), asked_with(std::nullopt));
+  const auto without = asked_with(std::nullopt);
+  step.quality = {100, "uncertain, but no reason to withhold"};
+  EXPECT_NE(asked_with(step), without);
+  step.prediction_withheld = "bytes are not known";
+  EXPECT_EQ(asked_with(step), without);
 }
 
 TEST(MakeSearch, RefusesWhatCannotBeSearched) {

@@ -36,6 +36,9 @@ export class SimulateForm {
         this.#number("compute_scale", { label: "Compute scale",
           meaning: "factor on the times of computations: 0.5 for devices twice as fast",
           scale: decades(0.1, 10), low: 0.001, high: 1000 }),
+        this.#number("bandwidth_scale", { label: "Bandwidth scale",
+          meaning: "factor on the bandwidth of all links: 2 for links twice as fast",
+          scale: decades(0.1, 10), low: 0.001, high: 1000 }),
         Object.keys(LINK_NAMES).map((name) => this.#link(name))));
   }
 
@@ -82,8 +85,8 @@ export class SimulateForm {
     }
     for (const name of ["ranks", "ranks_per_host"])
       this.#controls.get(name).set(settings[name] ?? answer?.[name], settings[name] !== null);
-    this.#controls.get("compute_scale").set(settings.compute_scale ?? 1,
-                                            settings.compute_scale !== null);
+    for (const name of ["compute_scale", "bandwidth_scale"])
+      this.#controls.get(name).set(settings[name] ?? 1, settings[name] !== null);
     for (const [name, { check, sliders, gbit, us }] of this.#links) {
       const link = settings[name];
       check.checked = link !== null;

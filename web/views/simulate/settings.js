@@ -2,13 +2,14 @@
 
 import { exactBytesText } from "../../format.js";
 
-const NUMBERS = ["ranks", "ranks_per_host", "compute_scale"];
+const NUMBERS = ["ranks", "ranks_per_host", "compute_scale", "bandwidth_scale"];
 const LINKS = ["network_link", "host_link"];
 const RATES = { kbit: 1e-6, mbit: 1e-3, gbit: 1, tbit: 1e3 };
 const TIMES = { ns: 1e-3, us: 1, ms: 1e3 };
 
 /// Settings: {profile, step: name of a file or "", config: {knob: value}, ranks, ranks_per_host,
-/// compute_scale, network_link, host_link: {gbit, us}}; null where nothing was changed.
+/// compute_scale, bandwidth_scale, network_link, host_link: {gbit, us}}; null where nothing was
+/// changed.
 export function settingsOf(query, knobs) {
   const settings = { profile: query.get("profile") ?? "", step: query.get("step") ?? "",
                      config: {} };

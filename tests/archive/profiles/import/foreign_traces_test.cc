@@ -204,8 +204,14 @@ json horovod_timeline() {
 TEST_F(ForeignTraces, OfATimelineOfCollectivesNeitherIdleNorExposedTimeIsSaid) {
   const auto found = must(report({.paths = {file("tensors.json", horovod_timeline().dump())}}));
   EXPECT_FALSE(found.has_computation);
-  ASSERT_EQ(found.ranks.size(), 1U);
-  EXPECT_NEAR(found.ranks[0].communication_ns, 4 * kMs, 1) << "of an iteration of 10 ms";
+  ASSERT_EQ(found.ranks.size(), 2U);
+  EXPECT_NEAR(found.ranks[1].communication_ns, 4 * kMs, 1) << "of an iteration of 10 ms";
+  EXPECT_NEAR(found.ranks[0].communication_ns, 5.6 * kMs, 1) << "with waiting for rank 1";
+  ASSERT_TRUE(found.stragglers.has_value());
+  const Stragglers& late = found.stragglers->found;
+  EXPECT_EQ(late.verdict, StragglerVerdict::late_ranks);
+  EXPECT_NE(late.ranks[1].pattern, StragglerPattern::none);
+  EXPECT_EQ(late.ranks[1].cause, StragglerCause::unknown);
   EXPECT_THAT(found.advice, IsEmpty());
   EXPECT_THAT(found.notes.front(), HasSubstr("no computation is recorded"));
   EXPECT_THAT(found.notes, Contains(HasSubstr("32 ms in all, 0.4 ms in the middle")));

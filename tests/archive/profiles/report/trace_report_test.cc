@@ -103,6 +103,8 @@ TEST(TraceReport, ATraceWithoutStepsIsReportedAsAWhole) {
   EXPECT_EQ(report.collectives[0].per_iteration, 6);
   EXPECT_THAT(report.notes, Contains(HasSubstr("no iteration is whole")));
   EXPECT_THAT(report.advice, Contains(HasSubstr("--step-range")));
+  EXPECT_THAT(report.advice, Contains(HasSubstr("of the trace is communication")));
+  EXPECT_THAT(report.advice, Not(Contains(HasSubstr("of an iteration"))));
   trace.records.clear();
   const auto nothing = report_traces({trace}, {});
   EXPECT_THAT(nothing.advice, IsEmpty());

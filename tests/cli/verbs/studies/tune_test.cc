@@ -266,6 +266,18 @@ TEST(Tune, ATrialOverALimitHasFailedAndTheSearchGoesOn) {
   EXPECT_THAT(hocket_run(folder, {"best"}).out, HasSubstr("\nlimited to regex:m=([0-9]+)<=20, "));
 }
 
+TEST(Tune, SaysWhyItDoesWithoutAStepOfWhichNothingElseIsPredicted) {
+  const TemporaryFolder folder;
+  const auto step = folder.write("step.json", R"({"format":"hocket-step","version":1,
+      "layers":[{"parameter_bytes":1000000,"forward_ns":500000,"backward_ns":1000000}],
+      "collective":{"alpha_ns":40000,"beta_ns_per_byte":0.2},
+      "prediction_withheld":"the bytes are not known; record them"})");
+  const auto ended = hocket_run(folder, tune("echo t=4", {"--step", step, "--trials", "1"}));
+  EXPECT_THAT(ended.err, HasSubstr("note: the search does without the step, of which no other "
+                                   "configuration is predicted: the bytes are not known; record "
+                                   "them\n"));
+}
+
 TEST(Tune, EndsWhenTheDefaultFailsAndShowsWhatItPrinted) {
   const TemporaryFolder folder;
   const std::string script = "echo started >&2; echo step 1: ti=$X; echo step 2: ti=$X";

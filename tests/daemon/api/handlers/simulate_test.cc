@@ -82,6 +82,21 @@ TEST_F(SimulateApiTest, OtherRanksAndLinksArePredicted) {
   EXPECT_GT(slower_devices["compute_ns"], simulate_with({{"profile", name}})["compute_ns"]);
 }
 
+TEST_F(SimulateApiTest, AFactorOnTheBandwidthOfAllLinksIsPredicted) {
+  for (const nlohmann::json& subject :
+       {nlohmann::json{{"profile", name}}, nlohmann::json{{"step", to_json(small_step())}}}) {
+    auto slow = subject, fast = subject;
+    slow["bandwidth_scale"] = 0.1;
+    fast["bandwidth_scale"] = 2;
+    const std::int64_t usual_ns = simulate_with(subject)["communication_ns"];
+    EXPECT_LT(simulate_with(fast)["communication_ns"], usual_ns);
+    EXPECT_GT(simulate_with(slow)["communication_ns"], 5 * usual_ns);
+  }
+  EXPECT_THAT(refusal({{"profile", name}, {"bandwidth_scale", 0}}), HasSubstr("bandwidth"));
+  const std::string bad = job.add_traces(ProfiledJob::paused_traces()).name;
+  EXPECT_THAT(refusal({{"profile", bad}, {"bandwidth_scale", 2}}), HasSubstr("record ten steps"));
+}
+
 TEST_F(SimulateApiTest, WhatCannotBeSimulatedIsRefused) {
   EXPECT_THAT(refusal(nlohmann::json::object()), HasSubstr("either"));
   EXPECT_THAT(refusal({{"profile", name}, {"step", to_json(small_step())}}), HasSubstr("either"));
