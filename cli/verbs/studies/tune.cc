@@ -322,9 +322,9 @@ void note_resumed(std::ostream& err, const TuneOptions& options, const OpenStudy
   const auto searched = std::ranges::count(open.history, TrialPhase::search, &Trial::phase);
   const bool confirms = searched < std::ssize(open.history);
   if (confirms && *options.trials > searched) {
-    err << "note: its confirmation has begun, so no more settings are searched; `hocket tune "
-        << "--from " << open.study.name << "` starts another study from what it measured"
-        << std::endl;
+    err << "note: its confirmation has begun, so no more settings are searched; hocket tune --from "
+        << open.study.name << store_argument(options.store)
+        << " starts another study from what it measured" << std::endl;
   } else if (*options.trials <= searched) {
     err << "note: " << searched << (searched == 1 ? " trial has" : " trials have")
         << " been run, so the search ends here" << std::endl;
