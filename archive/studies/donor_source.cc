@@ -38,9 +38,10 @@ bool is_same(const Objective& own, const Objective& other) {
 }
 
 Result<StudyDefinition> compatible_definition(const StudyRow& study, const StudyDefinition& own) {
-  if (study.state != StudyState::finished)
+  if (study.state != StudyState::finished && !own.goes_on) {
     return invalid("it has not finished; `hocket tune --resume --study " + study.name +
-                   "` goes on with it");
+                   "` goes on with it, and --from starts from what it measured");
+  }
   auto definition = study_definition_from_json(study.definition);
   HOCKET_TRY(definition);
   if (names_of(definition->space) != names_of(own.space)) {
@@ -70,10 +71,23 @@ Result<Donor> read_donor(Store& store, const StudyRow& study, const StudyDefinit
   return donor;
 }
 
-FoundDonor found(Donor donor, const TunedJob& other, const TunedJob& own) {
+FoundDonor found(Donor donor, const TunedJob& other, const TunedJob& own, std::string caveat) {
   donor.distance = job_distance(other, own);
-  return {std::move(donor),
-          printable(readable(job_differences(other, own)), kDifferenceLimitBytes)};
+  if (!caveat.empty() && donor.evaluations.size() > kReplayedSettings)
+    donor.evaluations.resize(kReplayedSettings);
+  return {std::move(donor), printable(readable(job_differences(other, own)), kDifferenceLimitBytes),
+          std::move(caveat)};
+}
+
+/// Returns which file of both studies' commands has another content in `own` than in `other`; empty
+/// if there is none.
+std::string changed_since(const StudyDefinition& other, const StudyDefinition& own) {
+  for (const FileFingerprint& file : own.files) {
+    const auto known = std::ranges::find(other.files, file.path, &FileFingerprint::path);
+    if (known != other.files.end() && known->fingerprint != file.fingerprint)
+      return file.path + " has changed since";
+  }
+  return {};
 }
 
 /// Returns the jobs of the store that can be read, by the ids of their studies.
@@ -113,9 +127,10 @@ Result<TunedJob> job_of(Store& store, const StudyRow& study) {
 }
 
 Result<std::optional<FoundDonor>> wanted_donor(Store& store, const StudyDefinition& own,
-                                               const TunedJob& job) {
+                                               const TunedJob& job,
+                                               const std::vector<std::string>& command) {
   if (!own.transfer) return std::nullopt;
-  if (!own.transfer->empty()) return named_donor(store, *own.transfer, own, job);
+  if (!own.transfer->empty()) return named_donor(store, *own.transfer, own, job, command);
   if (own.objective.kind == ObjectiveKind::automatic) return std::nullopt;
   return nearest_donor(store, own, job);
 }
@@ -142,14 +157,14 @@ Result<std::optional<FoundDonor>> nearest_donor(Store& store, const StudyDefinit
     if (job_distance(jobs[place], job) > kFarthestDonor) break;
     const auto& [study, definition] = candidates[place];
     auto donor = read_donor(store, *study, definition, own);
-    if (donor) return found(std::move(*donor), jobs[place], job);
+    if (donor) return found(std::move(*donor), jobs[place], job, changed_since(definition, own));
     if (donor.error().code != ErrorCode::invalid_argument) return failure(donor.error());
   }
   return std::nullopt;
 }
 
 Result<FoundDonor> named_donor(Store& store, const std::string& name, const StudyDefinition& own,
-                               const TunedJob& job) {
+                               const TunedJob& job, const std::vector<std::string>& command) {
   const auto study = store.study(name);
   HOCKET_TRY(study);
   const auto within = "study " + study->name;
@@ -159,7 +174,10 @@ Result<FoundDonor> named_donor(Store& store, const std::string& name, const Stud
   if (!donor) return failure(donor.error().in(within));
   const auto other = job_of(store, *study);
   if (!other) return failure(other.error().in(within));
-  return found(std::move(*donor), *other, job);
+  std::string caveat = changed_since(*definition, own);
+  if (caveat.empty() && own.goes_on && study->command != command)
+    caveat = "its command is another one: " + shell_text(study->command);
+  return found(std::move(*donor), *other, job, std::move(caveat));
 }
 
 Result<std::optional<FoundDonor>> take_donor(Store& store, std::int64_t study_id,
@@ -172,7 +190,7 @@ Result<std::optional<FoundDonor>> take_donor(Store& store, std::int64_t study_id
   HOCKET_TRY(job);
   StudyDefinition own = *definition;
   own.objective = resolved_objective(own.objective, {first});
-  auto found = wanted_donor(store, own, *job);
+  auto found = wanted_donor(store, own, *job, study->command);
   if (!found || !*found) return found;
   definition->donor = (*found)->donor;
   HOCKET_TRY(store.update_study(

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "archive/studies/command_files.h"
 #include "archive/studies/owner.h"
 #include "archive/studies/study_job.h"
 #include "archive/studies/study_result.h"
@@ -123,6 +124,34 @@ Result<void> check_command(const StudyRow& study, const std::vector<std::string>
                      "; leave the command out to resume it");
 }
 
+Result<void> check_content(const StudyRow& study, const StudyDefinition& definition) {
+  const FileFingerprint* const changed = changed_file(definition.files);
+  if (!changed) return {};
+  return failure(changed_error(study.name, *changed,
+                               "start a new study, or add --accept-changes to go on knowingly"));
+}
+
+/// Gives the definition of a resumed study what is wanted of it; returns whether it has changed.
+Result<bool> change_definition(const StudyRow& study, const StudyToResume& wanted,
+                               bool has_begun_to_confirm, StudyDefinition& definition) {
+  const StudyDefinition before = definition;
+  if (wanted.keep_going && definition.needs_default) {
+    definition.needs_default = false;
+    if (study.state == StudyState::finished) definition.stopped.clear();
+  }
+  // The search decides what is confirmed, so it stays as it is once that has begun.
+  if (wanted.trials && !has_begun_to_confirm) definition.trials = *wanted.trials;
+  if (wanted.accept_changes) definition.files = files_of_study(definition, study.command);
+  if (wanted.workers || wanted.slurm) {
+    if (wanted.workers) definition.workers = wanted.workers;
+    if (wanted.slurm) definition.slurm = *wanted.slurm;
+    if (!definition.slurm.empty()) definition.workers = definition.workers.value_or(1);
+    HOCKET_TRY(check_files(definition));
+  }
+  HOCKET_TRY(validate(definition));
+  return definition != before;
+}
+
 }  // namespace
 
 Result<OpenStudy> start_study(Store& store, const StudyToStart& wanted) {
@@ -148,22 +177,18 @@ Result<OpenStudy> resume_study(Store& store, const StudyToResume& wanted) {
   if (!definition) return failure(definition.error().in("study " + study->name));
   HOCKET_TRY(check_free(*study, *definition, wanted));
   HOCKET_TRY(check_command(*study, wanted.command));
+  if (!wanted.accept_changes) HOCKET_TRY(check_content(*study, *definition));
 
   const std::string owner = owner_text();
   const bool had_workers = definition->workers.has_value();
   StudyUpdate update{.state = StudyState::running, .owner = owner, .expected_owner = study->owner};
-  if (wanted.keep_going && definition->needs_default) {
-    definition->needs_default = false;
-    if (study->state == StudyState::finished) definition->stopped.clear();
-    update.definition = to_json(*definition);
-  }
-  if (wanted.workers || wanted.slurm) {
-    if (wanted.workers) definition->workers = wanted.workers;
-    if (wanted.slurm) definition->slurm = *wanted.slurm;
-    if (!definition->slurm.empty()) definition->workers = definition->workers.value_or(1);
-    HOCKET_TRY(check_files(*definition));
-    update.definition = to_json(*definition);
-  }
+  const auto trials = store.trials(study->id, TrialDetail::summary);
+  if (!trials) return failure(as_bad_input(trials.error()));
+  const bool has_begun_to_confirm =
+      std::ranges::count(*trials, TrialPhase::confirm, &TrialRow::phase) > 0;
+  const auto has_changed = change_definition(*study, wanted, has_begun_to_confirm, *definition);
+  HOCKET_TRY(has_changed);
+  if (*has_changed) update.definition = to_json(*definition);
   const auto taken = store.update_study(study->id, update);
   if (!taken) return failure(as_bad_input(taken.error()));
   study->owner = owner;
@@ -187,6 +212,7 @@ CommandOptions command_options(const StudyRow& study, const StudyDefinition& def
           .skip = static_cast<std::size_t>(definition.skip),
           .finds_warm_up = definition.finds_warm_up,
           .working_directory = definition.working_directory,
+          .files = definition.files,
           .time_limit_ns = definition.time_limit_ns};
 }
 

@@ -43,14 +43,21 @@ struct StudyToResume {
   bool keep_going = false;
   /// Goes on with so many workers (StudyDefinition::workers); nothing: as before.
   std::optional<std::int64_t> workers = {};
+  /// Another number of trials of the search (StudyDefinition::trials); nothing: as before. One that
+  /// has been run already ends the search, so that the winner is confirmed; it is not changed once
+  /// that has begun.
+  std::optional<std::int64_t> trials = {};
+  /// Goes on although files of the command have changed, whose content is now the study's.
+  bool accept_changes = false;
   /// New options of Slurm (StudyDefinition::slurm); absent: they stay as they are.
   std::optional<std::string> slurm = {};
 };
 
 /// Refuses a study of another origin than tune, whose command came from elsewhere; one that is
-/// finished, with the reason for its end, whose owner is alive, or whose command is another than
-/// the wanted one. Removes the trial that was running when the study stopped; it runs again under
-/// its number. Trials of a study of workers stay, since they may still run.
+/// finished, with the reason for its end, whose owner is alive, whose command is another than the
+/// wanted one, or of whose command a file has changed (archive/studies/command_files.h). Removes
+/// the trial that was running when the study stopped; it runs again under its number. Trials of a
+/// study of workers stay, since they may still run.
 Result<OpenStudy> resume_study(Store& store, const StudyToResume& wanted);
 
 /// Returns how the trials of a study are run.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "archive/studies/command_files.h"
 #include "archive/studies/open_study.h"
 #include "archive/workers/lease_keeper.h"
 #include "archive/workers/patience.h"
@@ -180,12 +181,20 @@ Result<WorkerEnd> Worker::run() {
 }  // namespace
 
 MakeRunner command_runners(const Clock& clock, const CancelToken& cancel,
-                           std::map<std::string, std::string> environment) {
-  return [&clock, &cancel, environment = std::move(environment)](
+                           std::map<std::string, std::string> environment,
+                           std::function<std::int64_t()> time_left_ns) {
+  return [&clock, &cancel, environment = std::move(environment),
+          time_left_ns = std::move(time_left_ns)](
              const StudyRow& study,
              const StudyDefinition& definition) -> Result<std::unique_ptr<TrialRunner>> {
+    if (const FileFingerprint* file = changed_file(definition.files)) {
+      return failure(changed_error(study.name, *file,
+                                   "give this host the same file, or resume the study with "
+                                   "--accept-changes where it was changed"));
+    }
     CommandOptions options = command_options(study, definition);
     options.environment = environment;
+    options.time_left_ns = time_left_ns;
     auto runner = CommandRunner::make(std::move(options), clock, cancel);
     HOCKET_TRY(runner);
     return std::make_unique<CommandRunner>(std::move(*runner));

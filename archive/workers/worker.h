@@ -58,9 +58,11 @@ using MakeRunner = std::function<Result<std::unique_ptr<TrialRunner>>(
     const StudyRow& study, const StudyDefinition& definition)>;
 
 /// Returns what makes a CommandRunner, whose command has `environment` beside that of this process.
-/// The clock and the token must outlive the runners.
+/// The clock and the token must outlive the runners. `time_left_ns` limits each trial further
+/// (tuner/trial/command_runner.h). A file of the command that has changed is invalid_argument.
 MakeRunner command_runners(const Clock& clock, const CancelToken& cancel,
-                           std::map<std::string, std::string> environment = {});
+                           std::map<std::string, std::string> environment = {},
+                           std::function<std::int64_t()> time_left_ns = {});
 
 /// Runs trials until the study ends, the time is up, no trial has come for the idle limit, or
 /// `cancel` is cancelled, which gives back the running trial. Errors: not_found; invalid_argument

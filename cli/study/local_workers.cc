@@ -31,18 +31,18 @@ std::string own_worker_name(std::optional<std::int64_t> number) {
 }
 
 LocalWorkers::LocalWorkers(Store& store, const StudyRow& study, std::int64_t count,
-                           const Clock& clock, Bell& for_owner) {
+                           const Clock& clock, Bell& for_owner, StudyTime* time) {
   for (std::int64_t number = 0; number < count; ++number) {
     Bell& bell = bells_.emplace_back();
-    threads_.emplace_back([this, &store, &clock, &for_owner, &bell, number, id = study.id] {
+    threads_.emplace_back([this, &store, &clock, &for_owner, &bell, time, number, id = study.id] {
       RingingWorker observer(for_owner);
       StoreTrialSource source(store);
       const WorkerOptions options{
           .study = std::to_string(id), .name = own_worker_name(number), .host = this_host().name};
-      const auto end =
-          run_worker(source, options,
-                     command_runners(clock, cancel_, {{"HOCKET_WORKER", std::to_string(number)}}),
-                     observer, clock, cancel_, bell.wait_unless_cancelled(cancel_));
+      auto runners = command_runners(clock, cancel_, {{"HOCKET_WORKER", std::to_string(number)}},
+                                     time_left(time));
+      const auto end = run_worker(source, options, timed_runners(std::move(runners), time),
+                                  observer, clock, cancel_, bell.wait_unless_cancelled(cancel_));
       if (end) return;
       std::lock_guard lock(mutex_);
       if (!error_) error_ = end.error();

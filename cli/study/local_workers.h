@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "archive/workers/bell.h"
+#include "cli/study/study_time.h"
 #include "core/base/clock.h"
 #include "core/base/result.h"
 #include "store/store.h"
@@ -25,9 +26,9 @@ std::string own_worker_name(std::optional<std::int64_t> number = {});
 class LocalWorkers {
  public:
   /// Starts `count` workers, which ring for the study's owner when a trial has ended. The store,
-  /// the clock and the bell must outlive this.
+  /// the clock, the bell and `time`, which may be null, must outlive this.
   LocalWorkers(Store& store, const StudyRow& study, std::int64_t count, const Clock& clock,
-               Bell& for_owner);
+               Bell& for_owner, StudyTime* time = nullptr);
   /// Stops them; running trials go back.
   ~LocalWorkers();
   LocalWorkers(const LocalWorkers&) = delete;

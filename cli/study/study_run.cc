@@ -4,14 +4,18 @@
 #include <map>
 #include <set>
 
+#include "archive/studies/command_files.h"
 #include "archive/studies/donor_source.h"
+#include "archive/studies/interim_study.h"
 #include "archive/studies/study_job.h"
 #include "archive/studies/study_record.h"
 #include "archive/workers/waiting.h"
 #include "archive/workers/worker_crew.h"
+#include "cli/output/interim_text.h"
 #include "cli/output/reported_study.h"
 #include "cli/process/interrupt.h"
 #include "cli/study/local_workers.h"
+#include "cli/study/study_time.h"
 #include "tuner/slurm/fleet.h"
 #include "tuner/slurm/slurm_commands.h"
 #include "tuner/trial/command_runner.h"
@@ -30,11 +34,12 @@ Result<std::optional<Donor>> find_donor(StudyProgress& progress, Store& store,
     return std::nullopt;
   }
   if (!*found) return std::nullopt;
-  auto& [donor, difference] = **found;
+  auto& [donor, difference, caveat] = **found;
   char distance[32];
   std::snprintf(distance, sizeof distance, "%.1f", donor.distance.value_or(0));
   progress.note("starts from study " + donor.study + " at distance " + distance + " (" +
-                difference + ")");
+                difference + ")" +
+                (caveat.empty() ? "" : "; " + caveat + ", so only its best settings are tried"));
   return std::move(donor);
 }
 
@@ -69,6 +74,43 @@ class WakingObserver final : public StudyObserver {
   LocalWorkers& workers_;
 };
 
+/// Keeps the time of a study, and looks after its files when the first trial has ended.
+class AttentiveObserver final : public StudyObserver {
+ public:
+  AttentiveObserver(ReportedStudy& observer, StudyProgress& progress, Store& store,
+                    const OpenStudy& open, StudyTime* time)
+      : observer_(observer), progress_(progress), store_(store), open_(open), time_(time) {}
+
+  Result<void> trial_started(std::int64_t number, TrialPhase phase, const Params& params) override {
+    if (time_) time_->began(number, phase);
+    return observer_.trial_started(number, phase, params);
+  }
+  Result<void> trial_finished(const Trial& trial) override {
+    const std::string outlook = time_ ? time_->ended(trial) : std::string();
+    HOCKET_TRY(observer_.trial_finished(trial));
+    if (!outlook.empty()) progress_.note(outlook);
+    if (trial.number > 0 || open_.definition.files.empty()) return {};
+    const auto written = forget_written_files(store_, open_.study.id);
+    // If the store refuses, a resumed study asks about the file.
+    if (!written) return {};
+    for (const std::string& path : *written) {
+      progress_.note("note: " + path +
+                     " was written while the default ran; later changes of it are not noticed");
+    }
+    return {};
+  }
+  Result<void> search_stopped(const std::string& reason) override {
+    return observer_.search_stopped(reason);
+  }
+
+ private:
+  ReportedStudy& observer_;
+  StudyProgress& progress_;
+  Store& store_;
+  const OpenStudy& open_;
+  StudyTime* const time_;
+};
+
 /// Waits for the store's lock as long as it takes, and after an interrupt for two more tries.
 WhileLocked patience_with_lock(StudyProgress& progress, const CancelToken& cancel) {
   return {
@@ -85,9 +127,12 @@ class StudyRun {
         options_(options),
         record_(record),
         progress_(progress),
-        observer_(record, progress),
+        reported_(record, progress),
+        observer_(reported_, progress, store, open, limit_time()),
         cancel_(cancel),
         study_(study_options(open.definition)) {
+    if (time_)
+      study_.why_no_time = [this](TrialPhase phase) { return time_->why_none_fits(phase); };
     if (!open.definition.transfer || open.definition.donor) return;
     study_.find_donor = [this](const Trial& first) {
       return find_donor(progress_, store_, open_, first);
@@ -95,11 +140,25 @@ class StudyRun {
   }
 
   Result<StudyResult> run_alone() {
-    auto runner =
-        CommandRunner::make(command_options(open_.study, open_.definition), clock_, cancel_);
-    HOCKET_TRY(runner);
-    return run_study(study_, open_.history, *runner, observer_, cancel_);
+    CommandOptions options = command_options(open_.study, open_.definition);
+    options.time_left_ns = time_left(time());
+    auto command = CommandRunner::make(std::move(options), clock_, cancel_);
+    HOCKET_TRY(command);
+    if (!time_) return run_study(study_, open_.history, *command, observer_, cancel_);
+    TimedRunner runner(std::make_unique<CommandRunner>(std::move(*command)), *time_);
+    return run_study(study_, open_.history, runner, observer_, cancel_);
   }
+
+  /// Tells how long the trials took that an earlier process ran.
+  void recall(const std::vector<TrialRow>& trials) {
+    for (const TrialRow& trial : trials) {
+      if (time_ && trial.finished_at_ns)
+        time_->recall(*trial.finished_at_ns - trial.started_at_ns, trial.phase, trial.state);
+    }
+  }
+
+  /// Returns whether the time is limited, which may be why the study is undecided.
+  bool has_limit() const { return time_.has_value(); }
 
   Result<StudyResult> run_by_workers() {
     progress_.note("workers join with: hocket work " + open_.study.name + options_.store_argument);
@@ -107,6 +166,14 @@ class StudyRun {
   }
 
  private:
+  StudyTime* limit_time() {
+    if (!options_.max_time_ns) return nullptr;
+    return &time_.emplace(
+        TimeBudget(*options_.max_time_ns, clock_.now_ns(), confirmation_runs(open_.definition)),
+        clock_);
+  }
+  StudyTime* time() { return time_ ? &*time_ : nullptr; }
+
   /// Says once of each host that several workers share it.
   void warn_of_neighbours(const std::vector<WorkerRow>& workers) {
     std::map<std::string, int> workers_of;
@@ -122,11 +189,11 @@ class StudyRun {
 
   Result<StudyResult> run_in_threads() {
     Bell bell;
-    LocalWorkers local(store_, open_.study, *open_.definition.workers, clock_, bell);
+    LocalWorkers local(store_, open_.study, *open_.definition.workers, clock_, bell, time());
     WakingObserver observer(observer_, local);
     const auto on_look = [&](const std::vector<WorkerRow>& workers) {
       warn_of_neighbours(workers);
-      return local.check();
+      return local.check().and_then([&] { return check_time(); });
     };
     WorkerCrew crew(store_, open_.study, clock_, cancel_, bell.wait_unless_cancelled(cancel_),
                     on_look);
@@ -138,7 +205,7 @@ class StudyRun {
     SlurmFleet fleet(slurm, submission, clock_);
     const auto on_look = [&](const std::vector<WorkerRow>& workers) {
       warn_of_neighbours(workers);
-      return follow(fleet);
+      return check_time().and_then([&] { return follow(fleet); });
     };
     WorkerCrew crew(store_, open_.study, clock_, cancel_, wait_unless_cancelled(cancel_), on_look);
     auto result = run_study(study_, open_.history, crew, observer_, cancel_);
@@ -162,14 +229,18 @@ class StudyRun {
     return {};
   }
 
+  Result<void> check_time() const { return time_ ? time_->check() : Result<void>(); }
+
   Store& store_;
   const OpenStudy& open_;
   const StudyRunOptions& options_;
   StudyRecord& record_;
   StudyProgress& progress_;
-  ReportedStudy observer_;
-  const CancelToken& cancel_;
   const SteadyClock clock_;
+  std::optional<StudyTime> time_;
+  ReportedStudy reported_;
+  AttentiveObserver observer_;
+  const CancelToken& cancel_;
   StudyOptions study_;
   std::set<std::string> warned_of_;
   std::int64_t progress_seen_ = 0;
@@ -189,6 +260,11 @@ Result<StudyResult> run_open_study(Store& store, const OpenStudy& open,
   StudyRecord record(store, open.study, *topology, has_report(open.history), has_workers);
   record.wait_for_lock(patience_with_lock(progress, cancel));
   StudyRun run(store, open, options, record, progress, cancel);
+  if (options.max_time_ns) {
+    const auto earlier = store.trials(open.study.id, TrialDetail::summary);
+    HOCKET_TRY(earlier);
+    run.recall(*earlier);
+  }
   const auto result = has_workers ? run.run_by_workers() : run.run_alone();
   if (result) {
     HOCKET_TRY(record.finish(*result));
@@ -200,6 +276,19 @@ Result<StudyResult> run_open_study(Store& store, const OpenStudy& open,
   // equivalent.
   const auto stopped = record.stop(nothing_to_resume);
   if (nothing_to_resume && stopped) return failure(result.error());
+  const bool is_out_of_time = run.has_limit() && result.error().code == ErrorCode::timed_out;
+  const bool was_interrupted = result.error().code == ErrorCode::interrupted;
+  if (kept > 0 && stopped && (is_out_of_time || was_interrupted)) {
+    const auto study = store.study(std::to_string(open.study.id));
+    HOCKET_TRY(study);
+    auto interim = interim_study(store, *study);
+    if (interim && is_out_of_time) {
+      interim->result.stopped = result.error().message;
+      return std::move(interim->result);
+    }
+    if (interim && has_recommendation(*interim))
+      progress.note(interim_text(*interim, options.store_argument));
+  }
   return failure(resumable(result.error(), open, kept, options));
 }
 

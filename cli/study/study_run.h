@@ -17,6 +17,8 @@
 namespace hocket {
 
 struct StudyRunOptions {
+  /// The study ends within so much time of its start here (tuner/study/time_budget.h).
+  std::optional<std::int64_t> max_time_ns = {};
   /// " --store STORE" as other verbs need it, without a password; empty for the default store.
   std::string store_argument = {};
   /// The workers are tasks of Slurm, not threads of this process.

@@ -65,7 +65,7 @@ std::string state_text(const FrontPoint& point) {
 }  // namespace
 
 void print_front(std::ostream& out, const StudyResult& result, const StudyView& view,
-                 const std::vector<std::string>& command) {
+                 const std::vector<std::string>& command, const std::string& store_argument) {
   const MeasuredParams& standard = result.default_params;
   std::vector<std::string> headings{"trial", printable(view.label, kFrontViewNameLimitBytes),
                                     "change"};
@@ -110,6 +110,9 @@ void print_front(std::ostream& out, const StudyResult& result, const StudyView& 
   auto example = std::ranges::find(result.front, FrontState::confirmed, &FrontPoint::state);
   if (example == result.front.end()) example = std::ranges::find_if_not(result.front, is_default);
   if (example == result.front.end()) return;
+  if (!result.is_interim)
+    out << "promote one of them by its number: hocket studies promote " << view.name << " "
+        << example->number + 1 << store_argument << '\n';
   const std::string call = call_text(command, example->measured.params);
   if (call.empty()) return;
   out << "take one into use by giving it to the job, trial " << example->number + 1

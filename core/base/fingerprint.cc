@@ -8,11 +8,14 @@
 namespace hocket {
 
 std::string fingerprint_of(const nlohmann::json& document) {
+  return fingerprint_of_bytes(
+      document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+std::string fingerprint_of_bytes(std::string_view bytes) {
   static const boost::uuids::uuid space =
       boost::uuids::string_generator()("6f2d8a1e-3c0b-5e57-9f0a-9b1d4c7e2a60");
-  const std::string canonical =
-      document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  return to_string(boost::uuids::name_generator_sha1(space)(canonical));
+  return to_string(boost::uuids::name_generator_sha1(space)(bytes.data(), bytes.size()));
 }
 
 }  // namespace hocket

@@ -74,6 +74,7 @@ class Study {
   Result<void> search();
   Result<void> confirm();
   StudyResult conclude();
+  StudyResult interim();
 
  private:
   bool has_several_objectives() const { return options_.session.search.objectives > 1; }
@@ -109,6 +110,10 @@ class Study {
   /// Takes the trials that have ended, without waiting.
   Result<void> take_ended();
   Result<void> check_cancel() const;
+  /// Returns why no trial of this phase is to begin; empty if one may.
+  std::string why_no_time(TrialPhase phase) const {
+    return options_.why_no_time && !trials_.empty() ? options_.why_no_time(phase) : std::string();
+  }
 
   const StudyOptions& options_;
   StudySession session_;
@@ -224,6 +229,14 @@ Result<bool> Study::start_searches() {
   const bool may_end_early = options_.end_trials_early && !has_several_objectives();
   for (std::size_t i = 0; i < *places; ++i) {
     if (trials_.empty() && !running_.empty()) break;  // the default runs alone
+    if (std::string why = why_no_time(TrialPhase::search); !why.empty()) {
+      // The default alone decides nothing.
+      if (trials_.size() == 1 && running_.empty())
+        return failure(ErrorCode::timed_out, std::move(why));
+      // It is no property of the search: a resumed study goes on with it.
+      stopped_ = std::move(why);
+      return false;
+    }
     const SessionNext next = session_.ask();
     if (!next.params) return false;
     const Trial* const incumbent = may_end_early ? lowest() : nullptr;
@@ -244,6 +257,7 @@ Result<void> Study::search() {
     has_gone_on = !trials_.empty();
     const auto asks = start_searches();
     HOCKET_TRY(asks);
+    if (!*asks && running_.empty() && !stopped_.empty()) return {};
     if (!*asks && running_.empty())
       return session_.end() == SessionEnd::rule ? stop(session_.end_reason()) : Result<void>();
     HOCKET_TRY(wait());
@@ -296,6 +310,8 @@ Result<void> Study::confirm() {
     if (running_.empty()) {
       const auto params = next_of_confirmation();
       if (!params) return {};
+      if (std::string why = why_no_time(TrialPhase::confirm); !why.empty())
+        return failure(ErrorCode::timed_out, std::move(why));
       const auto places = crew_.free();
       HOCKET_TRY(places);
       // All on one worker, so that it is not workers that are compared.
@@ -338,6 +354,54 @@ StudyResult Study::conclude() {
   return result;
 }
 
+StudyResult Study::interim() {
+  StudyResult result;
+  result.is_interim = true;
+  result.default_params = {trials_.front().params, std::nullopt};
+  result.best = result.default_params;
+  const auto* const best = winner();
+  if (!best) {
+    result.reason = "no trial has completed yet";
+  } else if (has_several_objectives()) {
+    const FrontConfirmation confirmation(trials_, options_);
+    result.default_params = confirmation.default_params();
+    result.front = confirmation.points();
+    result.best = result.front.front().measured;
+    result.reason = "the study has not ended";
+  } else {
+    const Confirmation confirmation(trials_, *best, options_);
+    result.default_params = confirmation.measured(trials_.front());
+    result.best = confirmation.measured(*best);
+    result.reason = best == &trials_.front()
+                        ? "nothing better than the default was measured so far"
+                        : "the recommended setting is not confirmed against the default yet";
+  }
+  result.stopped = std::move(stopped_);
+  result.trials = std::move(trials_);
+  return result;
+}
+
+/// Runs nothing: for looking at a study.
+class NoCrew final : public TrialCrew {
+ public:
+  Result<std::vector<Trial>> running() override { return std::vector<Trial>(); }
+  Result<std::size_t> free() override { return std::size_t{0}; }
+  Result<std::int64_t> start(const Trial&, std::span<const double>) override { return refusal(); }
+  Result<std::optional<Trial>> wait() override { return refusal(); }
+
+ private:
+  static tl::unexpected<Error> refusal() {
+    return failure(ErrorCode::invalid_argument, "this study is only looked at");
+  }
+};
+
+class NoObserver final : public StudyObserver {
+ public:
+  Result<void> trial_started(std::int64_t, TrialPhase, const Params&) override { return {}; }
+  Result<void> trial_finished(const Trial&) override { return {}; }
+  Result<void> search_stopped(const std::string&) override { return {}; }
+};
+
 }  // namespace
 
 StudyOptions study_options(const StudyDefinition& definition) {
@@ -348,6 +412,20 @@ StudyOptions study_options(const StudyDefinition& definition) {
           .needs_default = definition.needs_default,
           .stopped = definition.stopped,
           .default_is_assumed = !assumed_parameters(definition.default_sources).empty()};
+}
+
+Result<StudyResult> interim_result(const StudyOptions& options, std::vector<Trial> history) {
+  if (history.empty()) return failure(ErrorCode::not_found, "no trial has ended yet");
+  const auto past = searched(history, {}, options.session.space);
+  HOCKET_TRY(past);
+  auto session = StudySession::make(options.session, *past);
+  HOCKET_TRY(session);
+  NoCrew crew;
+  NoObserver observer;
+  const CancelToken cancel;
+  Study study(options, std::move(*session), crew, observer, cancel);
+  HOCKET_TRY(study.resume(std::move(history), {}));
+  return study.interim();
 }
 
 Result<StudyResult> run_study(const StudyOptions& options, std::vector<Trial> history,

@@ -52,6 +52,9 @@ struct StudyOptions {
   /// Called for a donor when the first trial, which says what the job is, has finished and no other
   /// has. May be empty. When the study is resumed, `session` must have the donor that it returned.
   std::function<Result<std::optional<Donor>>(const Trial& first)> find_donor = {};
+  /// Asked before each trial but the first: returns why there is no time for one of this phase,
+  /// which ends the search, or the study with `timed_out`; empty if there is. May be empty.
+  std::function<std::string(TrialPhase phase)> why_no_time = {};
 };
 
 /// Returns how a study is run, except for how it finds a donor.
@@ -120,15 +123,20 @@ struct StudyResult {
   /// first one in front.
   std::vector<FrontPoint> front = {};
   std::vector<Trial> trials;  ///< in the order in which they ended
+  bool is_interim = false;    ///< of a study that has not ended: nothing is decided
 };
+
+/// Returns what a study would say that ended after `history`, with nothing promoted: its winner so
+/// far, and that it is not confirmed. Errors as of run_study(); not_found without a trial.
+Result<StudyResult> interim_result(const StudyOptions& options, std::vector<Trial> history);
 
 /// Goes on after `history`, the finished trials of the same study in the order in which they ended,
 /// exactly as an uninterrupted run would with those outcomes. Trials that still run are the crew's;
 /// a trial of a single runner that was started and not finished runs again under its number. A
 /// history that has begun to confirm ends the search, whatever the budget is. Errors:
-/// invalid_argument for a space of one point, fewer than 1 trial, or a history of another study;
-/// interrupted; and those of the crew and the observer. Nothing is lost by an error: the observer
-/// knows every finished trial.
+/// timed_out where StudyOptions::why_no_time leaves the study undecided; invalid_argument for a
+/// space of one point, fewer than 1 trial, or a history of another study; interrupted; and those of
+/// the crew and the observer. Nothing is lost by an error: the observer knows every finished trial.
 Result<StudyResult> run_study(const StudyOptions& options, std::vector<Trial> history,
                               TrialCrew& crew, StudyObserver& observer, const CancelToken& cancel);
 

@@ -112,6 +112,21 @@ void read_donor(JsonReader& reader, Donor& target) {
   reader.parts("evaluations", target.evaluations, read_evaluation);
 }
 
+nlohmann::json files_json(const std::vector<FileFingerprint>& files) {
+  auto list = nlohmann::json::array();
+  for (const FileFingerprint& file : files) {
+    list.push_back({{"path", file.path}, {"fingerprint", file.fingerprint}});
+    if (file.is_program) list.back()["is_program"] = true;
+  }
+  return list;
+}
+
+void read_file_fingerprint(JsonReader& reader, FileFingerprint& target) {
+  reader.text("path", target.path);
+  reader.text("fingerprint", target.fingerprint);
+  reader.flag("is_program", target.is_program, false);
+}
+
 void read_optional_fields(JsonReader& reader, StudyDefinition& target) {
   const auto read_sources = [&](JsonReader& fields) {
     read_default_sources(fields, target.default_sources);
@@ -139,7 +154,9 @@ void read_optional_fields(JsonReader& reader, StudyDefinition& target) {
   };
   reader.value("step", read_step, kOptional);
   if (reader.has("transfer")) reader.text("transfer", target.transfer.emplace());
+  reader.flag("goes_on", target.goes_on, false);
   reader.part("donor", target.donor, read_donor);
+  if (reader.has("files")) reader.parts("files", target.files, read_file_fingerprint);
 }
 
 }  // namespace
@@ -226,6 +243,8 @@ nlohmann::json to_json(const StudyDefinition& definition) {
   if (!definition.stopped.empty()) document["stopped"] = definition.stopped;
   if (definition.step) document["step"] = to_json(*definition.step);
   if (definition.transfer) document["transfer"] = *definition.transfer;
+  if (definition.goes_on) document["goes_on"] = true;
+  if (!definition.files.empty()) document["files"] = files_json(definition.files);
   if (definition.donor) document["donor"] = donor_json(*definition.donor);
   return document;
 }

@@ -15,6 +15,7 @@
 #include "tuner/search/search.h"
 #include "tuner/space/space.h"
 #include "tuner/study/default_source.h"
+#include "tuner/trial/file_fingerprint.h"
 #include "tuner/trial/limit.h"
 #include "tuner/trial/objective.h"
 
@@ -24,6 +25,8 @@ inline constexpr std::size_t kMostObjectives = 3;
 inline constexpr std::int64_t kMostWorkers = 1000;
 
 struct StudyDefinition {
+  static constexpr std::int64_t kTrials = 15;  ///< unless another number is wanted
+
   Space space;
   Objective objective;
   /// If not empty, the search looks for the Pareto front.
@@ -38,7 +41,7 @@ struct StudyDefinition {
   /// At least 0.
   std::int64_t seed = 1;
   /// Number of trials of the search, including the default.
-  std::int64_t trials = 15;
+  std::int64_t trials = kTrials;
   /// Maximum number of pairs of runs that confirm the winner against the default.
   std::int64_t confirm_pairs = 5;
   /// Time limit of one trial.
@@ -61,6 +64,9 @@ struct StudyDefinition {
   std::optional<StepDescription> step = {};
   /// Name of the source study; empty for the nearest one, nullopt for none.
   std::optional<std::string> transfer = {};
+  /// The source study goes on as this one (`--from`): it may be unfinished, and more than its best
+  /// settings is taken only if it ran the same command and the same files.
+  bool goes_on = false;
   /// The source study that was found, known after the first trial.
   std::optional<Donor> donor = {};
   /// Number of workers that the owner starts, for a study whose trials are run by workers
@@ -69,6 +75,9 @@ struct StudyDefinition {
   /// The workers are tasks of Slurm with these options (tuner/slurm/slurm_options.h); empty if they
   /// are not.
   std::string slurm = {};
+  /// Files among the words of the command, as they were when the study began
+  /// (archive/studies/command_files.h).
+  std::vector<FileFingerprint> files = {};
   /// Why the search ended before its trials, known from then on; empty while it has not.
   std::string stopped = {};
 
@@ -101,8 +110,8 @@ Result<void> check_files(const StudyDefinition& definition);
 /// "transfer":"","donor":{"study":"gpt2-1","distance":2.5,"evaluations":[{"params":{…},"value":…,
 /// "standard_error":…},…]}}`; "limits" and what follows may be absent, as may "distance". Several
 /// objectives are an array: `"objective":["report","memory"]`. "default_sources"
-/// (tuner/study/default_source.h), "workers", "slurm", "finds_warm_up" and
-/// "allows_fewer" may be absent.
+/// (tuner/study/default_source.h), "workers", "slurm", "finds_warm_up", "allows_fewer", "goes_on"
+/// and "files":[{"path":…,"fingerprint":…,"is_program":true},…] may be absent.
 nlohmann::json to_json(const StudyDefinition& definition);
 
 /// Reads and validates the JSON form.

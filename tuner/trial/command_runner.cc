@@ -227,6 +227,10 @@ Result<ProcessOptions> CommandRunner::process_options(const Params& params,
   process.environment.insert(options_.environment.begin(), options_.environment.end());
   process.working_directory = options_.working_directory;
   process.time_limit_ns = options_.time_limit_ns;
+  if (options_.time_left_ns) {
+    const std::int64_t left_ns = std::max<std::int64_t>(options_.time_left_ns(), 1);
+    process.time_limit_ns = std::min(process.time_limit_ns.value_or(left_ns), left_ns);
+  }
   process.memory_limit_bytes = memory_limit_bytes(options_.limits);
   process.environment[kTrialVariable] = std::to_string(number);
   process.environment["HOCKET_REPORT"] = scratch_file(kReportName).string();
@@ -263,10 +267,17 @@ bool CommandRunner::is_about_to_end(const ProcessResult& result) const {
 
 Result<TrialOutcome> CommandRunner::run(const Params& params, std::span<const double> incumbent,
                                         std::int64_t number) {
+  if (const auto* file = changed_file(options_.files, FilesCompared::programs)) {
+    return failure(ErrorCode::invalid_argument,
+                   file->path + " has changed since the study began, and values of before and " +
+                       "after do not mix: start a new study, or resume this one with " +
+                       "--accept-changes");
+  }
   values_ = placeholder_values(params, names_of(number));
   HOCKET_TRY(remove_stale_files());
   auto process = process_options(params, number);
   HOCKET_TRY(process);
+  limit_ns_ = process->time_limit_ns.value_or(0);
   const Objective& objective = options_.objective;
   std::optional<LiveSamples> live;
   std::vector<double> samples;
@@ -306,8 +317,7 @@ TrialOutcome CommandRunner::judge(const Params& params, const ProcessResult& res
 
   if (result.timed_out) {
     outcome.state = TrialState::timeout;
-    outcome.message =
-        "not done within " + seconds_text(*options_.time_limit_ns) + "; its processes were ended";
+    outcome.message = "not done within " + seconds_text(limit_ns_) + "; its processes were ended";
   } else if (result.over_memory) {
     outcome.message = over_memory_text(result, *memory_limit_bytes(options_.limits));
   } else if (!result.succeeded() && !delivery.is_full()) {

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -21,6 +22,7 @@
 #include "core/base/result.h"
 #include "core/files/scratch_folder.h"
 #include "tuner/trial/cancel.h"
+#include "tuner/trial/file_fingerprint.h"
 #include "tuner/trial/limit.h"
 #include "tuner/trial/objective.h"
 #include "tuner/trial/process.h"
@@ -49,7 +51,11 @@ struct CommandOptions {
   /// Drops what the samples of a regex or file objective show of a warm-up (tuner/trial/warm_up.h).
   bool finds_warm_up = false;
   std::string working_directory;  ///< empty: that of this process
-  std::optional<std::int64_t> time_limit_ns;
+  /// A trial is refused once the content of a program among them is another one.
+  std::vector<FileFingerprint> files = {};
+  std::optional<std::int64_t> time_limit_ns = {};
+  /// Limits a trial further, to what this says when it begins. May be empty.
+  std::function<std::int64_t()> time_left_ns = {};
   /// Added to the environment of every trial; parameters come before.
   std::map<std::string, std::string> environment = {};
 };
@@ -111,6 +117,7 @@ class CommandRunner final : public TrialRunner {
   const Clock* clock_;
   const CancelToken* cancel_;
   ScratchFolder folder_;
+  std::int64_t limit_ns_ = 0;                       ///< time limit of the running trial
   std::map<std::string, std::string> values_ = {};  ///< of placeholders, in the running trial
   /// Units of the objectives' numbers, the first objective's in front, as far as a trial has shown
   /// them: programs choose a unit for each value.

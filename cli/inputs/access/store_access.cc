@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "archive/studies/study_job.h"
+#include "cli/inputs/access/shown_commands.h"
+#include "client/link/environment.h"
 #include "core/base/bounded_call.h"
 #include "store/open.h"
 #include "store/store_uri.h"
@@ -38,6 +40,13 @@ CLI::Option* add_store_option(CLI::App& verb, std::string& store) {
 Result<std::string> store_path(const std::string& option) {
   if (!option.empty()) return option;
   return default_store_path();
+}
+
+std::string store_argument_for_start(const std::string& option) {
+  const bool has_daemon = !process_environment("HOCKET_DAEMON").value_or("").empty();
+  if (!option.empty() || !has_daemon) return store_argument(option);
+  const auto path = store_path(option);
+  return path ? store_argument(*path) : std::string();
 }
 
 Result<std::unique_ptr<Store>> open_in_time(const std::string& path) {

@@ -22,6 +22,10 @@ CLI::Option* add_store_option(CLI::App& verb, std::string& store);
 /// Returns `option` (of --store), or the default path if it is empty.
 Result<std::string> store_path(const std::string& option);
 
+/// Returns store_argument() (cli/inputs/access/shown_commands.h) for a shown command that would ask
+/// a daemon: also where the option was not given and HOCKET_DAEMON names one.
+std::string store_argument_for_start(const std::string& option);
+
 /// Opens a store to look at it. Errors are those of open_store(); timed_out after kOpeningLimitNs,
 /// also where the file system or the server hangs. After that a thread may still be reading.
 inline constexpr std::int64_t kOpeningLimitNs = 9'000'000'000;

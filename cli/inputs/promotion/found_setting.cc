@@ -10,6 +10,7 @@
 #include "archive/studies/plain_job.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/inputs/promotion/daemon_promotion.h"
+#include "cli/inputs/promotion/unconfirmed_setting.h"
 #include "cli/output/value_text.h"
 #include "cli/views/version_view.h"
 #include "core/base/bounded_call.h"
@@ -196,7 +197,10 @@ Result<FoundSetting> setting_of_command(const SettingSource& source,
   const auto store = open_for_reading(source.store);
   HOCKET_TRY(store);
   const auto promoted = promotion_of_command(**store, source, command);
-  HOCKET_TRY(promoted);
+  if (!promoted) {
+    return failure(
+        with_unconfirmed(**store, promoted.error(), source.choice, command, source.store));
+  }
   return found_setting(**store, *promoted);
 }
 

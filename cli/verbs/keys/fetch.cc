@@ -14,6 +14,7 @@
 #include "cli/inputs/access/store_access.h"
 #include "cli/inputs/promotion/daemon_promotion.h"
 #include "cli/inputs/promotion/found_setting.h"
+#include "cli/inputs/promotion/unconfirmed_setting.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/version_view.h"
@@ -186,7 +187,10 @@ Result<int> fetch(const FetchOptions& options, VerbContext& context) {
   const auto store = open_for_reading(options.source.store);
   HOCKET_TRY(store);
   const auto found = find(**store, options.source.choice);
-  HOCKET_TRY(found);
+  if (!found) {
+    return failure(
+        with_unconfirmed(**store, found.error(), options.source.choice, {}, options.source.store));
+  }
   if (options.json) {
     const auto document = found_json(**store, *found);
     HOCKET_TRY(document);

@@ -14,6 +14,7 @@
 #include "cli/inputs/access/key_source.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/inputs/promotion/found_setting.h"
+#include "cli/inputs/promotion/unconfirmed_setting.h"
 #include "cli/process/exec_command.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/setting_change.h"
@@ -84,6 +85,23 @@ Result<CommandCall> tuned_call(const StartedCommand& command, const FoundSetting
   return std::move(filled->call);
 }
 
+/// Says what an unfinished study recommends for the command, if the store says so in `limit_ns`.
+void note_unconfirmed(const WithOptions& options, const StartedCommand& command,
+                      std::int64_t limit_ns, VerbContext& context) {
+  if (options.study.empty() && asks_daemon(options.source.daemon, options.source.store)) return;
+  const auto read = [options, command]() -> Result<std::string> {
+    const auto store = open_for_reading(options.source.store);
+    HOCKET_TRY(store);
+    if (options.study.empty())
+      return unconfirmed_text(**store, options.source.choice, command, options.source.store);
+    const auto study = (*store)->study(options.study);
+    HOCKET_TRY(study);
+    return unconfirmed_text(**store, *study, options.source.store);
+  };
+  const auto text = call_within(limit_ns, "the store", read);
+  if (text && !text->empty()) context.err << "hocket: " << *text << '\n';
+}
+
 Result<int> run_with(const WithOptions& options, VerbContext& context) {
   auto words = required_command(context.command, "with");
   HOCKET_TRY(words);
@@ -98,9 +116,13 @@ Result<int> run_with(const WithOptions& options, VerbContext& context) {
   const SteadyClock clock;
   const std::int64_t begin_ns = clock.now_ns();
   const auto found = setting_to_start(source, options.study, *command);
-  const auto left_ns = std::max<std::int64_t>(0, kStartLimitNs - (clock.now_ns() - begin_ns));
+  const auto left_ns = [&] {
+    return std::max<std::int64_t>(0, kStartLimitNs - (clock.now_ns() - begin_ns));
+  };
+  if (!found && found.error().code == ErrorCode::not_found)
+    note_unconfirmed(options, *command, left_ns() / 2, context);
   const auto call = found ? tuned_call(*command, *found, context)
-                          : default_call(*command, source, left_ns, found.error(), context);
+                          : default_call(*command, source, left_ns(), found.error(), context);
   HOCKET_TRY(call);
   context.out.flush();
   return failure(exec_command(*call));

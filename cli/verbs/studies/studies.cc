@@ -14,6 +14,7 @@
 #include "cli/output/table.h"
 #include "cli/process/interrupt.h"
 #include "cli/verbs/studies/follow.h"
+#include "cli/verbs/studies/studies_verbs.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/result_view.h"
 #include "client/link/environment.h"
@@ -23,11 +24,6 @@
 
 namespace hocket {
 namespace {
-
-struct StudiesOptions {
-  std::string store;
-  bool json = false;
-};
 
 struct StudyLine {
   StudyRow study;
@@ -248,12 +244,6 @@ Result<int> remove_studies(const StudiesOptions& common, const StudyRemovalOptio
   return notes.empty() ? kDone : kFailed;
 }
 
-/// Adds the options that listing and removing share; they may stand before `rm` or behind it.
-void add_common_options(CLI::App& verb, StudiesOptions& common) {
-  add_store_option(verb, common.store);
-  verb.add_flag("--json", common.json, "print JSON");
-}
-
 void add_remove_studies(CLI::App& studies, const std::shared_ptr<StudiesOptions>& common,
                         VerbAction& action) {
   auto options = std::make_shared<StudyRemovalOptions>();
@@ -274,11 +264,16 @@ void add_remove_studies(CLI::App& studies, const std::shared_ptr<StudiesOptions>
 
 }  // namespace
 
+void add_common_options(CLI::App& verb, StudiesOptions& common) {
+  add_store_option(verb, common.store);
+  verb.add_flag("--json", common.json, "print JSON");
+}
+
 void add_studies(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<StudiesOptions>();
   auto followed = std::make_shared<std::string>();
   auto* verb = program.add_subcommand(
-      "studies", "list the studies of the store, follow one as it runs, or remove some");
+      "studies", "list the studies of the store, follow one, compare two, or remove some");
   add_common_options(*verb, *options);
   auto* follow_option =
       verb->add_option("--follow", *followed,
@@ -289,9 +284,13 @@ void add_studies(CLI::App& program, VerbAction& action) {
   verb->footer(
       "With --json, --follow prints one JSON object a line: each trial that finishes, then the "
       "end\n"
-      "of the study.\n"
-      "Examples:\n  hocket studies\n  hocket studies --follow\n  hocket studies rm gpt2-3\n");
+      "of the study. VALUE ± SPREAD is the median of a run's values and half their interquartile\n"
+      "range.\n"
+      "Examples:\n  hocket studies\n  hocket studies --follow\n  hocket studies rm gpt2-3\n"
+      "  hocket studies diff gpt2-3 gpt2-4\n  hocket studies promote gpt2-3 7\n");
   add_remove_studies(*verb, options, action);
+  add_diff_studies(*verb, options, action);
+  add_promote_point(*verb, options, action);
   verb->callback([options, followed, follow_option, verb, &action] {
     // CLI11 calls this after the callback of a verb below.
     if (!verb->get_subcommands().empty()) return;

@@ -11,6 +11,7 @@
 #include "archive/promotions/promotion_choice.h"
 #include "archive/promotions/stored_promotions.h"
 #include "archive/studies/donor_source.h"
+#include "archive/studies/interim_study.h"
 #include "archive/studies/open_study.h"
 #include "archive/studies/plain_job.h"
 #include "archive/studies/study_job.h"
@@ -18,6 +19,8 @@
 #include "cli/base/command_line.h"
 #include "cli/inputs/access/shown_commands.h"
 #include "cli/inputs/access/store_access.h"
+#include "cli/output/interim_text.h"
+#include "cli/output/value_text.h"
 #include "cli/process/own_job.h"
 #include "cli/study/slurm_workers.h"
 #include "cli/study/study_run.h"
@@ -46,6 +49,15 @@ constexpr const char* kTuneFooter =
     "The\n"
     "scheduler's knobs, which are tuned when no --param is given, also as\n"
     "HOCKET_CONFIG. Ends with 0 when the winner was promoted and 3 when the default stays.\n"
+    "Of several matches of a pattern in one run the median counts, behind the warm-up. VALUE ± "
+    "SPREAD\n"
+    "is that median and half the interquartile range of the matches; of a setting that ran "
+    "several\n"
+    "times, the median of its runs and half their interquartile range.\n"
+    "With --max-time the time for the confirmation is set aside as soon as the first trial has "
+    "shown\n"
+    "what a run takes; what does not fit is not begun, and the command that does it later is "
+    "shown.\n"
     "Settings that fail a --require are never tried: + - * / and brackets over parameters and\n"
     "numbers, and one of <= < >= > == !=. Sizes: K, M, G or KiB, MiB, GiB are powers of 1024; KB,\n"
     "MB, GB are powers of 1000.\n"
@@ -67,7 +79,9 @@ constexpr const char* kTuneFooter =
     "  hocket tune --objective report --objective memory -- ./job\n"
     "  hocket tune --workers 4 --param B=int:1..64 -- ./job {B}\n"
     "  hocket tune --slurm '--nodes 4 --time 10:00' --workers 3 -- srun ./train\n"
-    "  hocket tune --resume\n";
+    "  hocket tune --max-time 3m --param B=int:1..64 -- ./job {B}\n"
+    "  hocket tune --resume --trials 40\n"
+    "  hocket tune --from job-1 --param B=int:1..64 -- ./job {B}\n";
 
 /// A new study, or the one to resume, checked before anything is written.
 Result<OpenStudy> open_study(const TuneOptions& options, const VerbContext& context,
@@ -88,6 +102,8 @@ Result<OpenStudy> open_study(const TuneOptions& options, const VerbContext& cont
                                  .take_over = options.take_over,
                                  .keep_going = options.keep_going,
                                  .workers = options.workers,
+                                 .trials = options.trials,
+                                 .accept_changes = options.accept_changes,
                                  .slurm = options.slurm});
   }
   auto command = required_command(context.command, "tune");
@@ -97,11 +113,12 @@ Result<OpenStudy> open_study(const TuneOptions& options, const VerbContext& cont
   const auto topology = probe_topology();
   HOCKET_TRY(topology);
   HOCKET_TRY(open());
-  if (!options.transfer.empty()) {
+  if (definition->transfer && !definition->transfer->empty()) {
     // The job is not known yet, but it can already be checked that a study can start from the
     // study.
-    const auto donor = named_donor(*store, options.transfer, *definition, {});
-    if (!donor) return failure(as_bad_input(donor.error().in("--transfer")));
+    const auto donor = named_donor(*store, *definition->transfer, *definition, {}, *command);
+    if (!donor)
+      return failure(as_bad_input(donor.error().in(definition->goes_on ? "--from" : "--transfer")));
   }
   auto workload =
       plain_workload(*command, definition->working_directory, definition->space, options.workload);
@@ -124,7 +141,7 @@ Result<std::string> fetch_line(Store& store, const StudyRow& study, const TuneOp
   if (own != promotions->end()) {
     const auto index = static_cast<std::size_t>(own - promotions->begin());
     return "hocket fetch " + shell_text(fetch_arguments(candidates_of(*promotions), index, *host)) +
-           store_argument(options.store);
+           store_argument_for_start(options.store);
   }
   return failure(ErrorCode::not_found, "the promotion of study " + study.name +
                                            " was replaced by another at the same moment");
@@ -155,7 +172,8 @@ Result<void> show_failed_default(const TuneOptions& options, VerbContext& contex
 
 /// Prints the trials and the result as tables.
 void print_tables(std::ostream& out, const StudyResult& result, const StudyView& view,
-                  const StudyRow& study, const std::vector<TrialRow>& trials) {
+                  const StudyRow& study, const std::vector<TrialRow>& trials,
+                  const std::string& store_argument) {
   print_heading(out, view);
   print_trials(out, trials, view);
   if (!result.best.value) return;
@@ -163,25 +181,50 @@ void print_tables(std::ostream& out, const StudyResult& result, const StudyView&
   if (result.front.empty()) {
     print_result(out, result, view);
   } else {
-    print_front(out, result, view, study.command);
+    print_front(out, result, view, study.command, store_argument);
   }
+}
+
+/// Returns the arguments with which `hocket with` finds what the study promoted for its command.
+std::string arguments_of_with(Store& store, const StudyRow& study, const TuneOptions& options) {
+  std::string arguments;
+  if (!options.workload.empty()) {
+    arguments = " --workload " + shell_quoted(options.workload);
+  } else if (const auto workload = workload_of(store, study);
+             !workload || workload->program.empty()) {
+    // The job named its workload itself, or the user did when the study began.
+    arguments = " --study " + study.name;
+  }
+  return arguments + store_argument_for_start(options.store);
 }
 
 /// Prints what came of the study's promotion: `fetch` gets it, if that is not empty.
 void print_promotion(std::ostream& out, const std::optional<PromotionRow>& version,
-                     const StudyRow& study, const std::string& fetch) {
+                     const StudyRow& study, const std::string& fetch,
+                     const std::string& with_arguments) {
   if (version && version->stage == PromotionStage::held)
     out << standing_text(*version, study.name) << '\n';
   if (fetch.empty()) return;
   out << "fetch it with: " << fetch << '\n';
   if (!placeholders_of(study.command).empty())
-    out << "run with it: hocket with -- " << shell_text(study.command) << '\n';
+    out << "run with it: hocket with" << with_arguments << " -- " << shell_text(study.command)
+        << '\n';
+}
+
+/// Returns a result as that of a study that has not ended.
+InterimStudy interim_of(const OpenStudy& open, const StudyResult& result) {
+  InterimStudy interim{open.study.name, open.definition, result};
+  interim.searched = std::ranges::count(result.trials, TrialPhase::search, &Trial::phase);
+  interim.definition.objective = resolved_objective(open.definition.objective, result.trials);
+  return interim;
 }
 
 Result<void> show(const TuneOptions& options, VerbContext& context, Store& store,
-                  std::int64_t study_id, const StudyResult& result) {
+                  const OpenStudy& open, const StudyResult& result) {
+  const std::int64_t study_id = open.study.id;
   const auto study = store.study(std::to_string(study_id));
   HOCKET_TRY(study);
+  const InterimStudy interim = interim_of(open, result);
   const auto view = study_view(store, *study);
   HOCKET_TRY(view);
   const auto trials =
@@ -196,19 +239,26 @@ Result<void> show(const TuneOptions& options, VerbContext& context, Store& store
     HOCKET_TRY(line);
     fetch = std::move(*line);
   }
-  if (!result.best.value) {
+  if (!result.best.value && !result.is_interim) {
     HOCKET_TRY(show_failed_default(options, context, store, *study, trials->front()));
   }
   if (options.json) {
     auto document = to_json(*view);
     document.update(to_json(result));
     document["trials"] = trials_json(*trials);
+    if (result.is_interim)
+      document["go_on"] = going_on_command(interim, store_argument(options.store));
     document["fetch"] = fetch.empty() ? nlohmann::json() : nlohmann::json(fetch);
     context.out << json_text(document) << '\n';
     return {};
   }
-  print_tables(context.out, result, *view, *study, *trials);
-  if (result.best.value) print_promotion(context.out, *version, *study, fetch);
+  print_tables(context.out, result, *view, *study, *trials, store_argument(options.store));
+  if (result.is_interim) {
+    context.out << interim_text(interim, store_argument(options.store)) << '\n';
+  } else if (result.best.value) {
+    print_promotion(context.out, *version, *study, fetch,
+                    arguments_of_with(store, *study, options));
+  }
   return {};
 }
 
@@ -260,20 +310,48 @@ void announce(std::ostream& err, const OpenStudy& open) {
     err << "note: " << hidden.text << std::endl;
 }
 
+/// Returns the time for the whole study, if it has a limit.
+Result<std::optional<std::int64_t>> max_time(const TuneOptions& options) {
+  if (!options.max_time) return std::nullopt;
+  const auto ns = parse_duration(*options.max_time);
+  if (!ns) return failure(ns.error().in("--max-time"));
+  return *ns;
+}
+
+/// Says what the options of a resumed study mean for what it has run already.
+void note_resumed(std::ostream& err, const TuneOptions& options, const OpenStudy& open) {
+  if (options.max_time)
+    err << "note: --max-time counts from now, not from when the study began" << std::endl;
+  if (!options.trials) return;
+  const auto searched = std::ranges::count(open.history, TrialPhase::search, &Trial::phase);
+  const bool confirms = searched < std::ssize(open.history);
+  if (confirms && *options.trials > searched) {
+    err << "note: its confirmation has begun, so no more settings are searched; hocket tune --from "
+        << open.study.name << store_argument(options.store)
+        << " starts another study from what it measured" << std::endl;
+  } else if (*options.trials <= searched) {
+    err << "note: " << searched << (searched == 1 ? " trial has" : " trials have")
+        << " been run, so the search ends here" << std::endl;
+  }
+}
+
 Result<int> tune(const TuneOptions& options, VerbContext& context) {
   if (options.slurm) {
     const auto words = slurm_options(*options.slurm);
     if (!words) return failure(words.error().in("--slurm"));
   }
+  const auto max_time_ns = max_time(options);
+  HOCKET_TRY(max_time_ns);
   std::unique_ptr<Store> store;
   const auto open = open_study(options, context, store);
   HOCKET_TRY(open);
   announce(context.err, *open);
   if (!open->definition.stopped.empty())
     context.err << "its search has stopped: " << open->definition.stopped << std::endl;
+  if (options.resume) note_resumed(context.err, options, *open);
   // A batch script of Slurm, say, is rank 0 of its job; the command is a job of its own.
   forget_rank();
-  StudyRunOptions run{.store_argument = store_argument(options.store)};
+  StudyRunOptions run{.max_time_ns = *max_time_ns, .store_argument = store_argument(options.store)};
   if (!open->definition.slurm.empty()) {
     auto submission = slurm_workers(*open, options.store, context.err);
     HOCKET_TRY(submission);
@@ -281,8 +359,8 @@ Result<int> tune(const TuneOptions& options, VerbContext& context) {
   }
   const auto result = run_open_study(*store, *open, run, context);
   HOCKET_TRY(result);
-  HOCKET_TRY(show(options, context, *store, open->study.id, *result));
-  if (!result->best.value) {
+  HOCKET_TRY(show(options, context, *store, *open, *result));
+  if (!result->best.value && !result->is_interim) {
     return failure(ErrorCode::invalid_argument, result->reason + advice(options, *open, *result));
   }
   return result->promoted ? kDone : kDefaultStays;

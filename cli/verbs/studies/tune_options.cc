@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
+#include "archive/studies/command_files.h"
 #include "cli/inputs/promotion/found_setting.h"
 #include "cli/inputs/space/tuned_space.h"
 #include "cli/inputs/step/step_source.h"
@@ -49,9 +50,6 @@ void add_space_options(CLI::App& verb, TuneOptions& options, std::vector<CLI::Op
 
 /// Declares how many trials there are, and for how long each may run.
 void add_trial_options(CLI::App& verb, TuneOptions& options, std::vector<CLI::Option*>& defining) {
-  defining.push_back(
-      verb.add_option("--trials", options.trials, "settings to try, the default included")
-          ->capture_default_str());
   defining.push_back(verb.add_flag("--all-trials", options.all_trials,
                                    "do not stop before, when little is left to gain"));
   defining.push_back(verb.add_flag("--full-trials", options.full_trials,
@@ -109,11 +107,21 @@ void add_run_options(CLI::App& verb, TuneOptions& options) {
   verb.add_option("--store", options.store,
                   "the store: a file, or a URI of PostgreSQL (default: $HOCKET_STORE, else "
                   "$XDG_STATE_HOME/hocket/hocket.db)");
+  verb.add_option("--max-time", options.max_time,
+                  "time for the whole study, its confirmation included: 90s, 3m, 1.5h; whichever "
+                  "is first, this or --trials, ends the search; with --resume it begins anew");
+  verb.add_option("--trials", options.trials,
+                  "settings to try, the default included (default: 15); with --resume the study's "
+                  "new number: as many as were tried go straight to the confirmation");
   auto* resume = verb.add_flag("--resume", options.resume,
                                "go on with --study, else with the latest unfinished one; in a "
                                "database of several hosts, the latest of this host");
   verb.add_flag("--take-over", options.take_over,
                 "with --resume: the study's owner on another host has ended")
+      ->needs(resume);
+  verb.add_flag("--accept-changes", options.accept_changes,
+                "with --resume: go on although a file among the command's words has changed, so "
+                "that values of before and after mix")
       ->needs(resume);
   verb.add_option("--workers", options.workers,
                   "run so many trials at a time on this host, and let `hocket work` run further "
@@ -180,11 +188,13 @@ Result<void> add_knowledge(const TuneOptions& options, StudyDefinition& definiti
   const bool can_transfer =
       definition.method == SearchMethod::model && definition.other_objectives.empty();
   if (can_transfer && !options.no_transfer) {
-    definition.transfer = options.transfer;
-  } else if (!options.transfer.empty()) {
+    definition.transfer = options.from.empty() ? options.transfer : options.from;
+    definition.goes_on = !options.from.empty();
+  } else if (!options.transfer.empty() || !options.from.empty()) {
     return failure(ErrorCode::invalid_argument,
-                   "--transfer: only the method model with one objective starts from another "
-                   "study");
+                   std::string(options.from.empty() ? "--transfer" : "--from") +
+                       ": only the method model with one objective starts from another "
+                       "study");
   }
   return {};
 }
@@ -198,7 +208,13 @@ std::vector<CLI::Option*> add_tune_options(CLI::App& verb, TuneOptions& options)
   auto* no_transfer =
       verb.add_flag("--no-transfer", options.no_transfer, "start from no earlier study")
           ->excludes(transfer);
-  std::vector<CLI::Option*> defining;
+  auto* from = verb.add_option(
+      "--from", options.from,
+      "start from what this study measured, which may have been interrupted: with the same command "
+      "and unchanged scripts its values are the search's prior, else its best settings are tried "
+      "first");
+  from->excludes(transfer)->excludes(no_transfer);
+  std::vector<CLI::Option*> defining{from};
   add_space_options(verb, options, defining);
   add_trial_options(verb, options, defining);
   add_objective_options(verb, options, defining);
@@ -241,7 +257,7 @@ Result<StudyDefinition> study_definition(const TuneOptions& options,
                              .finds_warm_up = !options.skip,
                              .method = *method,
                              .seed = options.seed,
-                             .trials = options.trials,
+                             .trials = options.trials.value_or(StudyDefinition::kTrials),
                              .confirm_pairs = options.confirm,
                              .time_limit_ns = *time_limit_ns,
                              .working_directory = std::move(started->folder),
@@ -257,6 +273,7 @@ Result<StudyDefinition> study_definition(const TuneOptions& options,
   HOCKET_TRY(validate(definition));
   HOCKET_TRY(check_files(definition));
   HOCKET_TRY(check_names(definition, command));
+  definition.files = files_of_study(definition, command);
   return definition;
 }
 

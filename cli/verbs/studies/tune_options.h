@@ -21,15 +21,16 @@ struct TuneOptions {
   std::vector<std::string> params, defaults, constraints, limits;
   std::vector<std::string> objectives = {"auto"};
   std::string timeout = "10m";
-  std::int64_t trials = 15, confirm = 5, seed = 1;
-  std::optional<std::int64_t> skip;
+  std::int64_t confirm = 5, seed = 1;
+  std::optional<std::int64_t> trials, skip;
   std::string study, workload, store;
-  std::string step, method = "model", transfer;
+  std::string step, method = "model", transfer, from;
+  std::optional<std::string> max_time;
   bool maximize = false, default_from_env = false, all_trials = false, full_trials = false,
        no_transfer = false, allow_fewer = false;
   std::optional<std::int64_t> workers;
   std::optional<std::string> slurm;
-  bool resume = false, take_over = false, keep_going = false, json = false;
+  bool resume = false, take_over = false, keep_going = false, accept_changes = false, json = false;
 };
 
 /// Declares the options. Returns those that define a study, which --resume takes from the store.

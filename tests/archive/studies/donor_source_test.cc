@@ -9,6 +9,7 @@
 #include "archive/studies/plain_job.h"
 #include "store/open.h"
 #include "tests/store/faulty_store.h"
+#include "tuner/search/transfer.h"
 #include "tuner/space/parameter_syntax.h"
 
 namespace hocket {
@@ -155,6 +156,41 @@ TEST_F(DonorSource, ANamedStudyIsTakenHoweverFarOrRefusedWithTheReason) {
   EXPECT_THAT(refusal("far", definition("X=int:1..9", "wall")),
               HasSubstr("its objective was report, this study's is wall"));
   EXPECT_THAT(refusal("regex", definition()), HasSubstr("its objective was regex:t=(.)"));
+}
+
+TEST_F(DonorSource, AStudyGoesOnAsAnotherFromAllThatWasMeasured) {
+  auto own = definition();
+  own.goes_on = true;
+  const std::vector<Measured> many{{1, 50}, {3, 30}, {5, 10}, {7, 20}, {9, 40}};
+  add("stopped", job(2), definition(), many, StudyState::interrupted);
+  const auto same = named_donor(*store_, "stopped", own, job(2), {"job"});
+  ASSERT_TRUE(same) << same.error().message;
+  EXPECT_EQ(same->caveat, "");
+  EXPECT_EQ(same->donor.evaluations.size(), 5u);
+  const auto other = named_donor(*store_, "stopped", own, job(2), {"job", "--big"});
+  ASSERT_TRUE(other) << other.error().message;
+  EXPECT_EQ(other->caveat, "its command is another one: job");
+  ASSERT_EQ(other->donor.evaluations.size(), kReplayedSettings) << "seeds, and no mean";
+  EXPECT_EQ(other->donor.evaluations[0].params, (Params{{"X", std::int64_t{5}}}));
+  EXPECT_THAT(refusal("stopped", definition()), HasSubstr("--from"));
+  EXPECT_LT(kReplayedSettings, kLeastTransferValues);
+}
+
+TEST_F(DonorSource, OfAChangedScriptOnlyTheBestSettingsAreTried) {
+  const std::vector<Measured> many{{1, 50}, {3, 30}, {5, 10}, {7, 20}, {9, 40}};
+  auto before = definition("X=int:1..9", "report"), now = before;
+  before.files = {{"/train.py", "f1", true}, {"/a.cfg", "f", false}};
+  now.files = {{"/train.py", "f2", true}, {"/b.cfg", "g", false}};
+  add("before", job(2), before, many);
+  const auto near = nearest_donor(*store_, now, job(2));
+  ASSERT_TRUE(near && *near);
+  EXPECT_EQ((*near)->caveat, "/train.py has changed since");
+  EXPECT_EQ((*near)->donor.evaluations.size(), kReplayedSettings);
+  now.goes_on = true;
+  EXPECT_EQ(named_donor(*store_, "before", now, job(2), {"job"})->caveat,
+            "/train.py has changed since");
+  now.files = before.files;
+  EXPECT_EQ(named_donor(*store_, "before", now, job(2), {"job"})->caveat, "");
 }
 
 TEST_F(DonorSource, WhatIsTakenIsKeptInTheDefinition) {

@@ -60,6 +60,29 @@ class OpenStudyTest : public ::testing::Test {
   std::unique_ptr<Store> store_ = open_store_in_memory();
 };
 
+TEST_F(OpenStudyTest, AResumedStudyGetsAnotherNumberOfTrials) {
+  const auto open = start(*store_, "s");
+  ASSERT_TRUE(open) << open.error().message;
+  for (const std::int64_t trials : {40, 3}) {
+    set("s", StudyState::interrupted, "");
+    const auto resumed = resume_study(*store_, {.trials = trials});
+    ASSERT_TRUE(resumed) << resumed.error().message;
+    EXPECT_EQ(resumed->definition.trials, trials);
+    EXPECT_EQ(store_->study("s")->definition.at("trials"), trials);
+  }
+  set("s", StudyState::interrupted, "");
+  EXPECT_THAT(refusal({.trials = 0}), HasSubstr("trials: expected a number from 1"));
+  EXPECT_EQ(store_->study("s")->state, StudyState::interrupted) << "nothing was written";
+  const auto as_before = resume_study(*store_, {});
+  ASSERT_TRUE(as_before);
+  EXPECT_EQ(as_before->definition.trials, 3);
+  ASSERT_TRUE(store_->start_trial({open->study.id, TrialPhase::confirm, {{"X", 5}}}));
+  set("s", StudyState::interrupted, "");
+  const auto confirming = resume_study(*store_, {.trials = 40});
+  ASSERT_TRUE(confirming);
+  EXPECT_EQ(confirming->definition.trials, 3) << "what is confirmed depends on what was searched";
+}
+
 TEST_F(OpenStudyTest, StartsOwnedWithAPlaceAndAWorkload) {
   const auto open = start(*store_);
   ASSERT_TRUE(open) << open.error().message;

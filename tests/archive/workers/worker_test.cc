@@ -13,6 +13,7 @@
 #include "tests/archive/workers/shared_study.h"
 #include "tests/set_clock.h"
 #include "tests/store/faulty_store.h"
+#include "tests/temporary_folder.h"
 
 namespace hocket {
 namespace {
@@ -385,6 +386,28 @@ TEST(LeaseKeeper, RenewsWhileItLives) {
     last_ns = until_ns();
   }
   EXPECT_EQ(study.store->offer_lost_trials(study.id()).value(), 0);
+}
+
+TEST(CommandRunners, RunNoScriptThatDiffersFromTheStudys) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("train.sh", "echo 1");
+  StudyRow study;
+  study.name = "s";
+  study.command = {"sh", path};
+  StudyDefinition definition{
+      .space = Space::make({{"a", IntegerRange{1, 9}, std::int64_t{1}}}).value(),
+      .objective = {ObjectiveKind::wall, ""},
+      .working_directory = folder.path()};
+  definition.files = {{path, content_fingerprint(path).value(), true}};
+  const SteadyClock clock;
+  const CancelToken cancel;
+  const auto make = command_runners(clock, cancel);
+  EXPECT_TRUE(make(study, definition));
+  folder.write("train.sh", "echo 2");
+  const auto refused = make(study, definition);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(refused.error().message, HasSubstr(path + " has changed since study s began"));
 }
 
 }  // namespace

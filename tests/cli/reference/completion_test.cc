@@ -37,7 +37,7 @@ struct CompletionCase {
 
 std::vector<CompletionCase> completion_cases() {
   return {{"Verbs", "hocket st", {"store", "studies", "stragglers"}},
-          {"InnerVerbs", "hocket studies ", {"rm"}},
+          {"InnerVerbs", "hocket studies ", {"diff", "promote", "rm"}},
           {"Options", "hocket studies rm --fo", {"--force"}},
           {"OptionsBehindAValue", "hocket studies --store rm --js", {"--json"}},
           {"NoVerbInAValue", "hocket studies --store rm --dr", {}},

@@ -47,7 +47,7 @@ StudyResult some_result() {
 
 std::string shown(const StudyResult& result, const std::vector<std::string>& command) {
   std::ostringstream out;
-  print_front(out, result, some_view(), command);
+  print_front(out, result, some_view(), command, " --store s.db");
   return out.str();
 }
 
@@ -65,6 +65,7 @@ TEST(FrontView, ShowsEveryObjectiveAgainstTheDefault) {
       "X=2\n"
       "confirmed: measured again beside the default, and better in at least one objective\n"
       "not promoted: it is for you to choose\n"
+      "promote one of them by its number: hocket studies promote s 5 --store s.db\n"
       "take one into use by giving it to the job, trial 5 for example: env X=2 job -x2\n");
 }
 
@@ -72,6 +73,7 @@ TEST(FrontView, TheDefaultMayBeOfTheFrontOrHaveFailed) {
   auto result = some_result();
   result.front = {point(1, 4, 2e6, 4096)};
   EXPECT_THAT(shown(result, {"job"}), Not(HasSubstr("take one")));
+  EXPECT_THAT(shown(result, {"job"}), Not(HasSubstr("promote one")));
   EXPECT_THAT(shown(result, {"job"}), Not(HasSubstr("beaten")));
   EXPECT_THAT(shown(result, {"job"}), HasSubstr("\ndefault  2 ms ± 1 us  +0.0 %  4 KiB"));
   EXPECT_THAT(shown(result, {"job"}), HasSubstr("measured once"));
@@ -82,6 +84,12 @@ TEST(FrontView, TheDefaultMayBeOfTheFrontOrHaveFailed) {
   EXPECT_THAT(shown(result, {"job"}), HasSubstr("objectives; the default failed\n"));
   EXPECT_THAT(shown(result, {"job"}), HasSubstr("\ndefault  -            -       -"));
   EXPECT_THAT(shown(result, {"job"}), HasSubstr("\n3        1 ms ± 1 us  -       8 KiB"));
+}
+
+TEST(FrontView, OfAnUnfinishedStudyNothingCanBePromoted) {
+  auto result = some_result();
+  result.is_interim = true;
+  EXPECT_THAT(shown(result, {"job"}), Not(HasSubstr("promote one")));
 }
 
 TEST(FrontView, KnobsAreGivenAsAConfiguration) {

@@ -96,7 +96,8 @@ TEST(HttpClient, WhatIsNoAnswerIsAnError) {
   const ReservedPort port;
   const DaemonAccess nobody = {.address = parse_daemon_address(port.url()).value()};
   const auto refused = HttpClient(nobody).send({}, deadline_after_ns(kLongNs));
-  EXPECT_THAT(refused.error().message, HasSubstr("cannot connect: Connection refused"));
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("cannot connect: Connection refused (`hocket serve` starts a daemon)"));
 }
 
 TEST(HttpClient, FindsAHostByItsName) {

@@ -77,6 +77,17 @@ TEST(StudyDefinition, KeepsWhereItsDefaultsComeFrom) {
   EXPECT_FALSE(study_definition_from_json(document));
 }
 
+TEST(StudyDefinition, KeepsTheFilesOfItsCommandAndThatItGoesOn) {
+  StudyDefinition definition = some_definition();
+  definition.transfer = "earlier";
+  definition.goes_on = true;
+  definition.files = {{"/w/train.py", "f1", true}, {"/w/a.cfg", "f2", false}};
+  auto document = to_json(definition);
+  EXPECT_EQ(*study_definition_from_json(document), definition);
+  document["files"][0].erase("path");
+  EXPECT_FALSE(study_definition_from_json(document));
+}
+
 TEST(StudyDefinition, KeepsTheStepAndWhetherItStopsEarly) {
   StudyDefinition definition = some_definition();
   definition.stop_early = true;

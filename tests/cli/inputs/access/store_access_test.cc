@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/scoped_environment.h"
 #include "tests/silent_server.h"
 #include "tests/store/fixtures.h"
 #include "tests/temporary_folder.h"
@@ -10,6 +11,7 @@ namespace hocket {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(StoreAccess, AServerThatIsSilentIsLeftAloneAlsoForWriting) {
   const SilentServer server(SilentServer::Silence::once_ready);
@@ -25,6 +27,19 @@ TEST(StoreAccess, AMissingFileIsMadeForWritingAlone) {
   EXPECT_EQ(code_of(open_in_time(folder.file("a.db"))), ErrorCode::not_found);
   EXPECT_TRUE(open_for_writing(folder.file("a.db")));
   EXPECT_TRUE(open_in_time(folder.file("a.db")));
+}
+
+TEST(StoreAccess, ShownCommandsNameTheStoreWhereTheyWouldFindAnother) {
+  const ScopedEnvironment store("HOCKET_STORE", "/var/lib/of everybody.db");
+  {
+    const ScopedEnvironment daemon("HOCKET_DAEMON", nullptr);
+    EXPECT_EQ(store_argument_for_start(""), "") << "the environment names it";
+    EXPECT_EQ(store_argument_for_start("my s.db"), " --store 'my s.db'");
+    EXPECT_THAT(store_argument_for_start("postgresql://me:secret@db/h"), Not(HasSubstr("secret")));
+  }
+  const ScopedEnvironment daemon("HOCKET_DAEMON", "http://127.0.0.1:1");
+  EXPECT_EQ(store_argument_for_start(""), " --store '/var/lib/of everybody.db'")
+      << "without it they would ask the daemon";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <csignal>
 
 #include "tests/cli/program.h"
@@ -83,6 +84,28 @@ TEST(TuneFront, EveryVerbShowsTheFrontAndNothingIsPromoted) {
       EXPECT_EQ(trial.at("value"), column.find("m=") != column.npos ? x * x : 1000 - x * 10);
     }
   }
+}
+
+TEST(TuneFront, APointIsPromotedByItsNumber) {
+  const TemporaryFolder folder;
+  const auto ended = hocket_run(folder, tune_front({"--json"}));
+  ASSERT_EQ(ended.status, 3) << ended.err;
+  const auto best = hocket_run(folder, {"best"}).out;
+  EXPECT_THAT(best, HasSubstr("promote one of them by its number: hocket studies promote sh-1 "));
+  const auto front = ended.json().at("front");
+  const auto point =
+      std::ranges::find_if(front, [](const auto& each) { return each.at("state") == "confirmed"; });
+  ASSERT_NE(point, front.end());
+  const std::string number = point->at("number").dump();
+  EXPECT_THAT(hocket_run(folder, {"studies", "promote", "sh-1", "99"}).err,
+              HasSubstr("trial 99 is not on the front; the trials on it are "));
+  EXPECT_THAT(hocket_run(folder, {"studies", "promote", "sh-1", "1"}).status, 2);
+  const auto promoted = hocket_run(folder, {"studies", "promote", "sh-1", number, "--json"});
+  ASSERT_EQ(promoted.status, 0) << promoted.err;
+  EXPECT_EQ(promoted.json().at("params"), point->at("params"));
+  EXPECT_EQ(promoted.err, "");
+  const auto with = hocket_run(folder, {"with", "--study", "sh-1", "--", "sh", "-c", "echo $X"});
+  EXPECT_EQ(with.out, point->at("params").at("X").dump() + "\n") << with.err;
 }
 
 /// Writes its process id in its sixth run and blocks, unless the file "go" exists.

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include <csignal>
+#include <iterator>
+#include <sstream>
 
 #include "core/files/scratch_folder.h"
 #include "store/open.h"
@@ -36,9 +38,11 @@ std::vector<std::string> tune() {
 class TuneInterrupted : public ::testing::Test {
  protected:
   /// Stops the sweep in its third trial.
-  Ended stop(int signal) {
+  Ended stop(int signal, const std::vector<std::string>& options = {}) {
     Fifo fifo(folder_.file("pids"));
-    Program program(folder_, tune());
+    auto arguments = tune();
+    arguments.insert(arguments.begin() + 1, options.begin(), options.end());
+    Program program(folder_, arguments);
     const auto pids = fifo.read_pids(2);
     EXPECT_EQ(pids.size(), 2U);
     program.signal(signal);
@@ -105,6 +109,57 @@ TEST_F(TuneInterrupted, CtrlCEndsTheTrialAndSaysHowToGoOn) {
   const auto kept = trials();
   ASSERT_EQ(kept.size(), 2U);
   expect_resumed_as_if_never_stopped(kept);
+}
+
+/// Returns the words behind `mark` up to the end of its line.
+std::vector<std::string> command_behind(const std::string& text, const std::string& mark) {
+  const auto at = text.find(mark);
+  EXPECT_NE(at, std::string::npos) << mark << " in " << text;
+  if (at == std::string::npos) return {};
+  const auto begin = at + mark.size();
+  std::istringstream line(text.substr(begin, text.find('\n', begin) - begin));
+  return {std::istream_iterator<std::string>(line), {}};
+}
+
+TEST_F(TuneInterrupted, EveryVerbSaysWhatIsRecommendedAndTheCommandThatConfirmsItWorks) {
+  const auto ended = stop(SIGINT, {"--default", "X=64"});
+  const std::string mark = "to confirm and promote it: hocket ";
+  EXPECT_THAT(ended.err, HasSubstr("recommended by study long so far, not confirmed: X="));
+  EXPECT_THAT(ended.err, HasSubstr(mark + "tune --resume --study long --trials 2\n"));
+  const auto best = hocket_run(folder_, {"best"});
+  EXPECT_EQ(best.status, 0) << best.err;
+  EXPECT_THAT(best.out, HasSubstr("not promoted: the recommended setting is not confirmed"));
+  const auto document = hocket_run(folder_, {"best", "long", "--json"}).json();
+  EXPECT_EQ(document.at("interim"), true);
+  EXPECT_EQ(document.at("promoted"), false);
+  const auto fetched =
+      hocket_run(folder_, {"fetch", "--format", "args", "--", "sh", "-c", kScript});
+  EXPECT_EQ(fetched.status, 2);
+  EXPECT_THAT(fetched.err, HasSubstr(mark));
+  const auto with = hocket_run(folder_, {"with", "--", "sh", "-c", kScript});
+  EXPECT_EQ(with.status, 0) << "the command runs in any case";
+  EXPECT_THAT(with.err, HasSubstr(mark));
+
+  const auto confirmed = hocket_run(folder_, command_behind(best.out, mark));
+  ASSERT_EQ(confirmed.status, 0) << confirmed.err;
+  EXPECT_THAT(confirmed.err, HasSubstr("2 trials have been run, so the search ends here"));
+  EXPECT_EQ(hocket_run(folder_, {"best", "--json"}).json().at("best").at("params"),
+            document.at("best").at("params"));
+  std::int64_t searched = 0;
+  for (const auto& trial : trials()) searched += trial.at("phase") == "search" ? 1 : 0;
+  EXPECT_EQ(searched, 2);
+}
+
+TEST_F(TuneInterrupted, AnotherStudyBeginsFromWhatItMeasured) {
+  stop(SIGTERM);
+  auto again = tune();
+  again[again.size() - 5] = "next";
+  again.insert(again.begin() + 1, {"--from", "long"});
+  const auto next = hocket_run(folder_, again);
+  ASSERT_EQ(next.status, 0) << next.err;
+  EXPECT_THAT(next.err, HasSubstr("starts from study long at distance 0.0"));
+  const auto tried = next.json().at("trials");
+  EXPECT_EQ(tried[1].at("params"), trials()[1].at("params")) << "its best is tried first";
 }
 
 TEST_F(TuneInterrupted, SigtermDoesTheSame) {
