@@ -187,7 +187,9 @@ CommandOptions command_options(const StudyRow& study, const StudyDefinition& def
           .skip = static_cast<std::size_t>(definition.skip),
           .finds_warm_up = definition.finds_warm_up,
           .working_directory = definition.working_directory,
-          .time_limit_ns = definition.time_limit_ns};
+          .time_limit_ns = definition.time_limit_ns,
+          .stop_command = definition.stop_command,
+          .stop_limit_ns = definition.stop_limit_ns};
 }
 
 Result<std::vector<Trial>> read_history(Store& store, std::int64_t study_id) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "archive/studies/donor_source.h"
+#include "archive/studies/owner.h"
 #include "archive/studies/study_job.h"
 #include "archive/studies/study_record.h"
 #include "archive/workers/waiting.h"
@@ -20,9 +21,9 @@ namespace hocket {
 namespace {
 
 /// The earlier study to start from; one that turns out not to fit is none.
-Result<std::optional<Donor>> find_donor(StudyProgress& progress, Store& store,
-                                        const OpenStudy& open, const Trial& first) {
-  auto found = take_donor(store, open.study.id, first);
+Result<std::optional<Donor>> find_donor(StudyProgress& progress, const StudyRecord& record,
+                                        Store& store, const OpenStudy& open, const Trial& first) {
+  auto found = record.patiently([&] { return take_donor(store, open.study.id, first); });
   if (!found) {
     if (found.error().code != ErrorCode::invalid_argument)
       return failure(as_bad_input(found.error()));
@@ -69,11 +70,25 @@ class WakingObserver final : public StudyObserver {
   LocalWorkers& workers_;
 };
 
-/// Waits for the store's lock as long as it takes, and after an interrupt for two more tries.
-WhileLocked patience_with_lock(StudyProgress& progress, const CancelToken& cancel) {
-  return {
-      .say = [&progress](const std::string& why) { progress.note("waits for the store: " + why); },
-      .goes_on = [&cancel, left = 2]() mutable { return !cancel.cancelled() || left-- > 0; }};
+void say_waiting(StudyProgress& progress, const std::string& why) {
+  progress.note("waits for the store: " + why);
+}
+
+/// Waits for the store as long as it takes, and after an interrupt for two more tries. Says so at
+/// once and then every minute.
+WhileAway patience_with_store(StudyProgress& progress, const CancelToken& cancel,
+                              const Clock& clock, bool is_on_server) {
+  WhileAway away;
+  away.say = [&progress, &clock, next_ns = std::int64_t{0}](const std::string& why,
+                                                            bool is_first) mutable {
+    const std::int64_t now_ns = clock.now_ns();
+    if (!is_first && now_ns < next_ns) return;
+    next_ns = now_ns + kSaidEveryNs;
+    say_waiting(progress, why);
+  };
+  away.goes_on = [&cancel, left = 2]() mutable { return !cancel.cancelled() || left-- > 0; };
+  if (is_on_server) away.pause = [&cancel] { wait_unless_cancelled(cancel)(kLongestWaitNs); };
+  return away;
 }
 
 class StudyRun {
@@ -90,13 +105,14 @@ class StudyRun {
         study_(study_options(open.definition)) {
     if (!open.definition.transfer || open.definition.donor) return;
     study_.find_donor = [this](const Trial& first) {
-      return find_donor(progress_, store_, open_, first);
+      return find_donor(progress_, record_, store_, open_, first);
     };
   }
 
   Result<StudyResult> run_alone() {
-    auto runner =
-        CommandRunner::make(command_options(open_.study, open_.definition), clock_, cancel_);
+    CommandOptions options = command_options(open_.study, open_.definition);
+    options.worker = worker_label(this_host().name, "0");
+    auto runner = CommandRunner::make(std::move(options), clock_, cancel_);
     HOCKET_TRY(runner);
     return run_study(study_, open_.history, *runner, observer_, cancel_);
   }
@@ -107,6 +123,10 @@ class StudyRun {
   }
 
  private:
+  SayWaiting say() {
+    return [this](const std::string& why) { say_waiting(progress_, why); };
+  }
+
   /// Says once of each host that several workers share it.
   void warn_of_neighbours(const std::vector<WorkerRow>& workers) {
     std::map<std::string, int> workers_of;
@@ -129,7 +149,7 @@ class StudyRun {
       return local.check();
     };
     WorkerCrew crew(store_, open_.study, clock_, cancel_, bell.wait_unless_cancelled(cancel_),
-                    on_look);
+                    on_look, say());
     return run_study(study_, open_.history, crew, observer, cancel_);
   }
 
@@ -140,7 +160,8 @@ class StudyRun {
       warn_of_neighbours(workers);
       return follow(fleet);
     };
-    WorkerCrew crew(store_, open_.study, clock_, cancel_, wait_unless_cancelled(cancel_), on_look);
+    WorkerCrew crew(store_, open_.study, clock_, cancel_, wait_unless_cancelled(cancel_), on_look,
+                    say());
     auto result = run_study(study_, open_.history, crew, observer_, cancel_);
     const auto cancelled = fleet.finish();
     if (!cancelled) progress_.note("note: " + cancelled.error().message);
@@ -187,7 +208,8 @@ Result<StudyResult> run_open_study(Store& store, const OpenStudy& open,
   for (const auto& trial : open.history) progress.recall(trial);
   const bool has_workers = open.definition.workers.has_value();
   StudyRecord record(store, open.study, *topology, has_report(open.history), has_workers);
-  record.wait_for_lock(patience_with_lock(progress, cancel));
+  const SteadyClock clock;
+  record.wait_for_store(patience_with_store(progress, cancel, clock, options.is_on_server));
   StudyRun run(store, open, options, record, progress, cancel);
   const auto result = has_workers ? run.run_by_workers() : run.run_alone();
   if (result) {

@@ -21,6 +21,7 @@
 #include "cli/process/own_job.h"
 #include "cli/study/slurm_workers.h"
 #include "cli/study/study_run.h"
+#include "cli/verbs/studies/searched_variables.h"
 #include "cli/verbs/studies/tune_options.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/front_view.h"
@@ -70,7 +71,7 @@ constexpr const char* kTuneFooter =
     "  hocket tune --resume\n";
 
 /// A new study, or the one to resume, checked before anything is written.
-Result<OpenStudy> open_study(const TuneOptions& options, const VerbContext& context,
+Result<OpenStudy> open_study(const TuneOptions& options, VerbContext& context,
                              std::unique_ptr<Store>& store) {
   const auto open = [&]() -> Result<void> {
     auto opened = open_for_writing(options.store);
@@ -94,6 +95,7 @@ Result<OpenStudy> open_study(const TuneOptions& options, const VerbContext& cont
   HOCKET_TRY(command);
   auto definition = study_definition(options, *command);
   HOCKET_TRY(definition);
+  HOCKET_TRY(allow_variables(definition->space, options.allowed_variables, context));
   const auto topology = probe_topology();
   HOCKET_TRY(topology);
   HOCKET_TRY(open());
@@ -252,6 +254,8 @@ void announce(std::ostream& err, const OpenStudy& open) {
         << "environment variable " << parameter.name << " alone" << std::endl;
   }
   note_other_braces(err, open);
+  for (const auto& note : boolean_notes(open.study.command, open.definition.space))
+    err << "note: " << note << std::endl;
   for (const HiddenKnob& hidden : hidden_knobs(open.definition.space))
     err << "note: " << hidden.text << std::endl;
 }
@@ -269,7 +273,10 @@ Result<int> tune(const TuneOptions& options, VerbContext& context) {
     context.err << "its search has stopped: " << open->definition.stopped << std::endl;
   // A batch script of Slurm, say, is rank 0 of its job; the command is a job of its own.
   forget_rank();
-  StudyRunOptions run{.store_argument = store_argument(options.store)};
+  const auto place = store_path(options.store);
+  HOCKET_TRY(place);
+  StudyRunOptions run{.store_argument = store_argument(options.store),
+                      .is_on_server = is_postgres_uri(*place)};
   if (!open->definition.slurm.empty()) {
     auto submission = slurm_workers(*open, options.store, context.err);
     HOCKET_TRY(submission);
