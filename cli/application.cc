@@ -9,6 +9,7 @@
 #include <span>
 
 #include "cli/base/command_line.h"
+#include "cli/base/question.h"
 #include "cli/inputs/access/shown_commands.h"
 #include "cli/verbs/program.h"
 #include "core/base/nearest_name.h"
@@ -149,6 +150,7 @@ int parse_and_perform(const std::vector<std::string>& arguments, std::ostream& o
   VerbContext context{out, err, err_columns, std::move(command), [&](const std::string& message) {
                         return with_given_place(message, program);
                       }};
+  if (err_columns > 0) context.ask = questions_on_terminal(err);
   return perform(action, context);
 }
 

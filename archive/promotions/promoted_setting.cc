@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "tuner/space/job_value.h"
 #include "tuner/space/schedule_space.h"
 
 namespace hocket {
@@ -61,14 +62,22 @@ std::vector<std::string> setting_arguments(const std::vector<std::string>& comma
     const auto names = placeholders_of({command[i]});
     const auto is_set = [&](const std::string& name) { return params.contains(name); };
     if (!std::ranges::any_of(names, is_set)) continue;
-    const bool is_value = command[i].starts_with('{') && i > 0 && command[i - 1].starts_with('-') &&
+    for (const auto& name : names) left.erase(name);
+    const auto plain = plain_placeholders_of({command[i]});
+    if (std::ranges::any_of(plain, [&](const std::string& name) {
+          const auto value = params.find(name);
+          return value != params.end() && is_unset(value->second);
+        })) {
+      continue;
+    }
+    const bool is_value = command[i].starts_with("{" + names.front() + "}") && i > 0 &&
+                          command[i - 1].starts_with('-') &&
                           placeholders_of({command[i - 1]}).empty();
     if (is_value) template_words.push_back(command[i - 1]);
     template_words.push_back(command[i]);
-    for (const auto& name : names) left.erase(name);
   }
   for (const auto& [name, value] : left) {
-    if (name.find('.') != std::string::npos) continue;
+    if (name.find('.') != std::string::npos || is_unset(value)) continue;
     template_words.push_back(option_for(name));
     template_words.push_back("{" + name + "}");
   }

@@ -11,7 +11,7 @@
 #include "core/base/result.h"
 #include "core/step/schedule_config.h"
 #include "tuner/space/space.h"
-#include "tuner/trial/command_runner.h"
+#include "tuner/trial/command_call.h"
 #include "tuner/trial/placeholder.h"
 
 namespace hocket {
@@ -26,13 +26,13 @@ struct PromotedSetting {
 Result<PromotedSetting> promoted_setting(const nlohmann::json& config, const Space* tuned);
 
 /// Returns the call of `command` with the setting, as a trial of `hocket tune` makes it
-/// (tuner/trial/command_runner.h).
+/// (tuner/trial/command_call.h).
 Result<CommandCall> call_with(const std::vector<std::string>& command,
                               const PromotedSetting& setting);
 
 /// Returns the words that give the setting to the program of `command`, the command with which it
 /// was tuned: those with placeholders, each behind the option that it is the value of, and
-/// `--name VALUE` for a parameter that has no placeholder.
+/// `--name VALUE` for a parameter that has no placeholder. A value that is left out has none.
 std::vector<std::string> setting_arguments(const std::vector<std::string>& command,
                                            const Params& params);
 

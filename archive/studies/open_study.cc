@@ -213,7 +213,9 @@ CommandOptions command_options(const StudyRow& study, const StudyDefinition& def
           .finds_warm_up = definition.finds_warm_up,
           .working_directory = definition.working_directory,
           .files = definition.files,
-          .time_limit_ns = definition.time_limit_ns};
+          .time_limit_ns = definition.time_limit_ns,
+          .stop_command = definition.stop_command,
+          .stop_limit_ns = definition.stop_limit_ns};
 }
 
 Result<std::vector<Trial>> read_history(Store& store, std::int64_t study_id) {

@@ -1,5 +1,6 @@
 #include "archive/studies/study_record.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -48,23 +49,50 @@ StudyRecord::StudyRecord(Store& store, StudyRow study, Topology topology, bool h
       has_workers_(has_workers) {}
 
 template <class Call>
-auto StudyRecord::kept(const Call& call) -> decltype(call()) {
-  for (bool is_said = false;;) {
-    auto result = call();
-    if (result) return result;
-    const Error& error = result.error();
-    const bool is_locked = error.code == ErrorCode::timed_out;
-    if (!is_locked || !while_locked_.goes_on || !while_locked_.goes_on()) {
-      return failure(as_bad_input(error));
+auto StudyRecord::kept(const Call& call) const -> decltype(call()) {
+  auto result = patiently(call);
+  if (!result) return failure(as_bad_input(result.error()));
+  return result;
+}
+
+Result<TrialRow> StudyRecord::start_once(const NewTrial& trial, std::int64_t shown_number) {
+  bool may_be_started = false;
+  return kept([&]() -> Result<TrialRow> {
+    if (std::exchange(may_be_started, true)) {
+      // The answer that was lost may have been that of a trial which was started.
+      auto rows = store_.trials(study_.id, TrialDetail::summary);
+      HOCKET_TRY(rows);
+      const auto own = std::ranges::find_if(*rows, [&](const TrialRow& row) {
+        return row.number == shown_number && row.state == TrialState::running &&
+               row.phase == trial.phase && row.params == trial.params;
+      });
+      if (own != rows->end()) return std::move(*own);
     }
-    if (!std::exchange(is_said, true) && while_locked_.say) while_locked_.say(error.message);
-  }
+    return store_.start_trial(trial);
+  });
+}
+
+Result<void> StudyRecord::promote_once(const NewPromotion& promotion) {
+  bool may_be_promoted = false;
+  return kept([&]() -> Result<void> {
+    if (std::exchange(may_be_promoted, true)) {
+      const auto rows = store_.promotions({});
+      HOCKET_TRY(rows);
+      if (std::ranges::any_of(*rows, [&](const PromotionRow& row) {
+            return row.study_id == promotion.study_id && row.config == promotion.config;
+          })) {
+        return {};
+      }
+    }
+    HOCKET_TRY(store_.promote(promotion));
+    return {};
+  });
 }
 
 Result<void> StudyRecord::trial_started(std::int64_t number, TrialPhase phase,
                                         const Params& params) {
   if (has_workers_) return {};
-  const auto row = kept([&] { return store_.start_trial({study_.id, phase, to_json(params)}); });
+  const auto row = start_once({study_.id, phase, to_json(params)}, number + 1);
   HOCKET_TRY(row);
   if (row->number != number + 1) {
     return failure(ErrorCode::invalid_argument,
@@ -130,15 +158,13 @@ Result<void> StudyRecord::finish(const StudyResult& result) {
     const double value = result.best.value.value_or(0);
     // A default that never completed has no value, and the gain is 0.
     const MeasuredGain measured{value, result.default_params.value.value_or(value), result.gain};
-    HOCKET_TRY(kept([&] {
-      return store_.promote({.topology_id = study_.topology_id.value_or(0),
+    HOCKET_TRY(promote_once({.topology_id = study_.topology_id.value_or(0),
                              .workload_id = study_.workload_id.value_or(0),
                              .study_id = study_.id,
                              .config = *config,
                              .measured = measured,
                              .actor = actor_text(),
-                             .note = result.reason});
-    }));
+                             .note = result.reason}));
   }
   return update({.state = StudyState::finished, .result = to_json(result)});
 }

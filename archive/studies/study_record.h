@@ -22,11 +22,15 @@ Result<nlohmann::json> promoted_config(const Params& params);
 /// too. Errors are the store's: unavailable, too, if `study` has another owner by now.
 Result<void> describe_study(Store& store, StudyRow& study, const RunReport& report);
 
-/// Tells a record to wait while another process holds the store's lock. Each try waits for it as
-/// long as the store was opened to wait.
-struct WhileLocked {
-  std::function<void(const std::string& why)> say = {};  ///< called once for each wait
+/// Tells a record to wait while another process holds the store's lock, for which each try waits as
+/// long as the store was opened to wait, and while the server of the store cannot be reached.
+struct WhileAway {
+  /// Called before each further try.
+  std::function<void(const std::string& why, bool is_first)> say = {};
   std::function<bool()> goes_on = {};  ///< asked before each further try; empty: there is none
+  /// Waits before the next try of a store that cannot be reached; empty: the store is no server's,
+  /// and its record does not wait for it.
+  std::function<void()> pause = {};
 };
 
 class StudyRecord final : public StudyObserver {
@@ -37,8 +41,25 @@ class StudyRecord final : public StudyObserver {
   StudyRecord(Store& store, StudyRow study, Topology topology, bool has_report,
               bool has_workers = false);
 
-  /// Waits for the lock of the store from now on, so that no measured trial is lost to one.
-  void wait_for_lock(WhileLocked while_locked) { while_locked_ = std::move(while_locked); }
+  /// Waits for the store from now on, so that no measured trial is lost to a lock or to a restart
+  /// of its server.
+  void wait_for_store(WhileAway while_away) { while_away_ = std::move(while_away); }
+
+  /// Returns what `call` returns, and calls it again while the store is away. Only for calls that
+  /// may be made twice.
+  template <class Call>
+  auto patiently(const Call& call) const -> decltype(call()) {
+    for (bool is_first = true;; is_first = false) {
+      auto result = call();
+      if (result) return result;
+      const Error& error = result.error();
+      const bool is_unreachable = error.code == ErrorCode::unavailable && while_away_.pause;
+      const bool is_away = error.code == ErrorCode::timed_out || is_unreachable;
+      if (!is_away || !while_away_.goes_on || !while_away_.goes_on()) return result;
+      if (while_away_.say) while_away_.say(error.message, is_first);
+      if (is_unreachable) while_away_.pause();
+    }
+  }
 
   Result<void> trial_started(std::int64_t number, TrialPhase phase, const Params& params) override;
   Result<void> trial_finished(const Trial& trial) override;
@@ -61,16 +82,20 @@ class StudyRecord final : public StudyObserver {
   /// Takes what a worker's report has named.
   Result<void> read_description();
   Result<void> update(StudyUpdate update);
-  /// Returns what `call` returns, as bad input, and calls it again while the store is locked.
+  /// As patiently(), with errors as bad input.
   template <class Call>
-  auto kept(const Call& call) -> decltype(call());
+  auto kept(const Call& call) const -> decltype(call());
+  /// Starts a trial once, however often the store is away meanwhile.
+  Result<TrialRow> start_once(const NewTrial& trial, std::int64_t shown_number);
+  /// Promotes once.
+  Result<void> promote_once(const NewPromotion& promotion);
 
   Store& store_;
   StudyRow study_;
   Topology topology_;
   bool has_report_;  ///< a report named topology and workload
   const bool has_workers_;
-  WhileLocked while_locked_;
+  WhileAway while_away_;
   std::optional<std::int64_t> running_trial_;
   std::int64_t finished_trials_ = 0;
 };

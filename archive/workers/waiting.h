@@ -27,7 +27,11 @@ inline std::int64_t next_wait_ns(std::int64_t quiet_ns) {
   return std::clamp(quiet_ns / 20, kShortestWaitNs, kLongestWaitNs);
 }
 
-/// The time for which the owner and the workers go on while the store cannot be reached.
+/// When those who wait for the store say so for the first time, and how often from then on.
+inline constexpr std::int64_t kFirstSaidNs = 5'000'000'000, kSaidEveryNs = 60'000'000'000;
+
+/// The time for which a worker without a trial goes on while the store cannot be reached. The
+/// owner, and a worker that has measured a trial, go on as long as it takes.
 inline constexpr std::int64_t kStorePatienceNs = 600'000'000'000;
 
 }  // namespace hocket

@@ -44,13 +44,17 @@ class Worker {
         clock_(clock),
         cancel_(cancel),
         wait_(wait),
-        patience_(clock, wait, [&cancel] { return !cancel.cancelled(); }) {}
+        patience_(
+            clock, wait, [&cancel] { return !cancel.cancelled(); },
+            [&observer](const std::string& why) { observer.waits(why); }, kStorePatienceNs) {}
 
   Result<WorkerEnd> run();
 
  private:
   NewClaim lease() const { return {options_.name, options_.host, options_.lease_ns}; }
   Result<StudyRow> find_study();
+  /// Refuses to be one of several workers whose trials write one file.
+  Result<void> check_joining(const StudyRow& study) const;
   Result<ClaimAnswer> claim(std::optional<std::int64_t> time_left_ns);
   /// Returns an answer with the next trial; nothing when the worker leaves, for `reason_`.
   Result<std::optional<ClaimAnswer>> next_trial();
@@ -79,7 +83,19 @@ Result<StudyRow> Worker::find_study() {
   HOCKET_TRY(study);
   if (const std::string end = end_of(*study); !end.empty())
     return failure(ErrorCode::invalid_argument, end);
+  if (options_.joins) HOCKET_TRY(check_joining(*study));
   return study;
+}
+
+Result<void> Worker::check_joining(const StudyRow& study) const {
+  auto definition = study_definition_from_json(study.definition);
+  if (!definition) return failure(definition.error().in("study " + study.name));
+  // The tasks of Slurm are the study's own workers, and `hocket tune` has checked for them.
+  if (options_.is_slurm_task && !definition->slurm.empty()) return {};
+  definition->workers = definition->workers.value_or(1) + 1;
+  const auto checked = check_files(*definition);
+  if (!checked) return failure(checked.error().in("study " + study.name + " has a worker already"));
+  return {};
 }
 
 Result<ClaimAnswer> Worker::claim(std::optional<std::int64_t> time_left_ns) {
@@ -135,7 +151,10 @@ Result<TrialOutcome> Worker::outcome_of_run(const ClaimAnswer& claimed) {
 
 Result<bool> Worker::keep(Trial trial, bool has_report) {
   if (has_report) trial.outcome.report.reset();
-  const auto kept = patience_([&] { return source_.finish(study_id_, trial); });
+  const Patience as_long_as_it_takes(
+      clock_, wait_, [this, left = 2]() mutable { return !cancel_.cancelled() || left-- > 0; },
+      [this](const std::string& why) { observer_.waits(why); }, std::nullopt);
+  const auto kept = as_long_as_it_takes([&] { return source_.finish(study_id_, trial); });
   if (kept) return true;
   if (kept.error().code == ErrorCode::not_found) return false;
   return failure(kept.error());
@@ -181,9 +200,9 @@ Result<WorkerEnd> Worker::run() {
 }  // namespace
 
 MakeRunner command_runners(const Clock& clock, const CancelToken& cancel,
-                           std::map<std::string, std::string> environment,
+                           std::map<std::string, std::string> environment, std::string label,
                            std::function<std::int64_t()> time_left_ns) {
-  return [&clock, &cancel, environment = std::move(environment),
+  return [&clock, &cancel, environment = std::move(environment), label = std::move(label),
           time_left_ns = std::move(time_left_ns)](
              const StudyRow& study,
              const StudyDefinition& definition) -> Result<std::unique_ptr<TrialRunner>> {
@@ -195,6 +214,7 @@ MakeRunner command_runners(const Clock& clock, const CancelToken& cancel,
     CommandOptions options = command_options(study, definition);
     options.environment = environment;
     options.time_left_ns = time_left_ns;
+    options.worker = label;
     auto runner = CommandRunner::make(std::move(options), clock, cancel);
     HOCKET_TRY(runner);
     return std::make_unique<CommandRunner>(std::move(*runner));

@@ -30,6 +30,9 @@ struct WorkerOptions {
   /// gives back what it had before.
   std::string name;
   std::string host;
+  /// Joins a study that has workers of its own: a task of Slurm of such a study does not.
+  bool joins = false;
+  bool is_slurm_task = false;
   std::int64_t lease_ns = 30'000'000'000;
   /// The time to wait for a trial before leaving; nothing: until the study ends.
   std::optional<std::int64_t> idle_limit_ns = {};
@@ -45,6 +48,8 @@ class WorkerObserver {
   virtual void trial_started(const Trial& trial) = 0;
   /// `is_kept` is false when another worker has the trial by now.
   virtual void trial_ended(const Trial& trial, bool is_kept) = 0;
+  /// The worker waits for the store, which cannot be reached; called every minute.
+  virtual void waits(const std::string& why) { static_cast<void>(why); }
 };
 
 struct WorkerEnd {
@@ -57,17 +62,20 @@ struct WorkerEnd {
 using MakeRunner = std::function<Result<std::unique_ptr<TrialRunner>>(
     const StudyRow& study, const StudyDefinition& definition)>;
 
-/// Returns what makes a CommandRunner, whose command has `environment` beside that of this process.
-/// The clock and the token must outlive the runners. `time_left_ns` limits each trial further
-/// (tuner/trial/command_runner.h). A file of the command that has changed is invalid_argument.
+/// Returns what makes a CommandRunner, whose command has `environment` beside that of this process,
+/// and `label` in place of {WORKER}. The clock and the token must outlive the runners.
+/// `time_left_ns` limits each trial further (tuner/trial/command_runner.h). A file of the command
+/// that has changed is invalid_argument.
 MakeRunner command_runners(const Clock& clock, const CancelToken& cancel,
                            std::map<std::string, std::string> environment = {},
-                           std::function<std::int64_t()> time_left_ns = {});
+                           std::string label = {}, std::function<std::int64_t()> time_left_ns = {});
 
 /// Runs trials until the study ends, the time is up, no trial has come for the idle limit, or
 /// `cancel` is cancelled, which gives back the running trial. Errors: not_found; invalid_argument
-/// for a study that is not one of workers, or that has ended; what the runner returns, after giving
-/// back the trial; the store's, after kStorePatienceNs.
+/// for a study that is not one of workers, that has ended, or whose trials would share a file with
+/// those of this worker; what the runner returns, after giving back the trial; the store's, after
+/// kStorePatienceNs without a trial. A measured trial waits for the store as long as it takes, and
+/// after a request to stop for two more tries.
 Result<WorkerEnd> run_worker(TrialSource& source, const WorkerOptions& options,
                              const MakeRunner& make_runner, WorkerObserver& observer,
                              const Clock& clock, const CancelToken& cancel,

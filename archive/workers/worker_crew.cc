@@ -10,14 +10,21 @@
 namespace hocket {
 
 WorkerCrew::WorkerCrew(Store& store, const StudyRow& study, const Clock& clock,
-                       const CancelToken& cancel, InterruptibleWait wait, OnLook on_look)
+                       const CancelToken& cancel, InterruptibleWait wait, OnLook on_look,
+                       SayWaiting say)
     : store_(store),
       study_(study),
       clock_(clock),
       cancel_(cancel),
       wait_(wait),
       on_look_(std::move(on_look)),
-      patience_(clock, std::move(wait), [&cancel] { return !cancel.cancelled(); }) {}
+      patience_(
+          clock, std::move(wait),
+          [this] {
+            away_ns_ = clock_.now_ns();
+            return !cancel_.cancelled();
+          },
+          std::move(say), std::nullopt) {}
 
 Result<std::vector<Trial>> WorkerCrew::running() {
   const auto rows = patience_([&] { return store_.trials(study_.id, TrialDetail::summary); });
@@ -49,7 +56,9 @@ Result<void> WorkerCrew::check_owner() const {
 
 Result<std::vector<WorkerRow>> WorkerCrew::look() const {
   HOCKET_TRY(check_owner());
-  HOCKET_TRY(patience_([&] { return store_.offer_lost_trials(study_.id); }));
+  const bool has_just_returned = away_ns_ && clock_.now_ns() - *away_ns_ < kReturnGraceNs;
+  if (!has_just_returned)
+    HOCKET_TRY(patience_([&] { return store_.offer_lost_trials(study_.id); }));
   auto workers = patience_([&] { return store_.workers(study_.id); });
   HOCKET_TRY(workers);
   if (on_look_) HOCKET_TRY(on_look_(*workers));

@@ -25,15 +25,20 @@ namespace hocket {
 
 inline constexpr std::int64_t kMostLosses = 3;
 
+/// When the store comes back, leases have ended that nobody could renew. For so long the trials of
+/// those workers are not offered again, so that they can still give what they have measured.
+inline constexpr std::int64_t kReturnGraceNs = 15'000'000'000;
+
 class WorkerCrew final : public TrialCrew {
  public:
   /// Called at every look at the store with the workers that are there. An error ends the study.
   using OnLook = std::function<Result<void>(const std::vector<WorkerRow>& workers)>;
 
   /// All must outlive this. `study` is owned by this process. A wait that ends without a change is
-  /// followed by a look at `cancel`.
+  /// followed by a look at `cancel`. While the store is away the crew waits, as long as it takes:
+  /// workers may have measured trials that wait for it, too.
   WorkerCrew(Store& store, const StudyRow& study, const Clock& clock, const CancelToken& cancel,
-             InterruptibleWait wait, OnLook on_look = {});
+             InterruptibleWait wait, OnLook on_look = {}, SayWaiting say = {});
 
   /// Comes before all other calls.
   Result<std::vector<Trial>> running() override;
@@ -69,6 +74,8 @@ class WorkerCrew final : public TrialCrew {
   std::map<std::int64_t, std::int64_t> running_;  ///< numbers of trials by their ids
   std::optional<std::int64_t> last_number_;  ///< highest number of the study's trials in the store
   std::size_t places_ = 0;                   ///< free places that the study knows of
+  /// When a call has last found the store away.
+  mutable std::optional<std::int64_t> away_ns_;
 };
 
 }  // namespace hocket

@@ -30,6 +30,8 @@ struct VerbContext {
   std::function<std::string(const std::string&)> placed = [](const std::string& message) {
     return message;
   };
+  /// Asks the user, who answers yes or no; empty without a terminal to ask on.
+  std::function<bool(const std::string& question)> ask = {};
 };
 
 /// Performs a verb and returns the exit status. An error is printed, and its code determines the

@@ -12,6 +12,7 @@ namespace hocket {
 
 Error exec_command(const CommandCall& call) {
   for (const auto& [name, value] : call.environment) setenv(name.c_str(), value.c_str(), 1);
+  for (const std::string& name : call.absent) unsetenv(name.c_str());
   std::vector<std::string> words = call.argv;
   std::vector<char*> argv;
   for (auto& word : words) argv.push_back(word.data());

@@ -3,7 +3,7 @@
 // Replaces this process by a command. One thread.
 
 #include "core/base/result.h"
-#include "tuner/trial/command_runner.h"
+#include "tuner/trial/command_call.h"
 
 namespace hocket {
 

@@ -30,6 +30,17 @@ std::string own_worker_name(std::optional<std::int64_t> number) {
   return name;
 }
 
+std::string worker_label(std::string_view host, std::string_view place) {
+  std::string label(host);
+  label.append("-").append(place);
+  for (char& c : label) {
+    const bool is_safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                         (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+    if (!is_safe) c = '-';
+  }
+  return label;
+}
+
 LocalWorkers::LocalWorkers(Store& store, const StudyRow& study, std::int64_t count,
                            const Clock& clock, Bell& for_owner, StudyTime* time) {
   for (std::int64_t number = 0; number < count; ++number) {
@@ -39,8 +50,9 @@ LocalWorkers::LocalWorkers(Store& store, const StudyRow& study, std::int64_t cou
       StoreTrialSource source(store);
       const WorkerOptions options{
           .study = std::to_string(id), .name = own_worker_name(number), .host = this_host().name};
-      auto runners = command_runners(clock, cancel_, {{"HOCKET_WORKER", std::to_string(number)}},
-                                     time_left(time));
+      auto runners =
+          command_runners(clock, cancel_, {{"HOCKET_WORKER", std::to_string(number)}},
+                          worker_label(this_host().name, std::to_string(number)), time_left(time));
       const auto end = run_worker(source, options, timed_runners(std::move(runners), time),
                                   observer, clock, cancel_, bell.wait_unless_cancelled(cancel_));
       if (end) return;

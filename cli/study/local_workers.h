@@ -1,13 +1,15 @@
 #pragma once
 
 // Workers of a study in threads of this process. Each has its number, from 0, in the environment
-// variable HOCKET_WORKER of its trials, so that a command can use devices or processors of its own.
+// variable HOCKET_WORKER of its trials, so that a command can use devices or processors of its own,
+// and a label, {WORKER}, that no worker elsewhere has.
 
 #include <cstdint>
 #include <deque>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -22,6 +24,10 @@ namespace hocket {
 
 /// Returns a name for a worker in this process: "HOST:PID", with ":NUMBER" if it is one of several.
 std::string own_worker_name(std::optional<std::int64_t> number = {});
+
+/// Returns a name of a worker for names of files: letters, digits, ".", "_" and "-". `place` tells
+/// the workers of a host apart.
+std::string worker_label(std::string_view host, std::string_view place);
 
 class LocalWorkers {
  public:

@@ -7,6 +7,7 @@
 #include "archive/studies/command_files.h"
 #include "archive/studies/donor_source.h"
 #include "archive/studies/interim_study.h"
+#include "archive/studies/owner.h"
 #include "archive/studies/study_job.h"
 #include "archive/studies/study_record.h"
 #include "archive/workers/waiting.h"
@@ -24,9 +25,9 @@ namespace hocket {
 namespace {
 
 /// The earlier study to start from; one that turns out not to fit is none.
-Result<std::optional<Donor>> find_donor(StudyProgress& progress, Store& store,
-                                        const OpenStudy& open, const Trial& first) {
-  auto found = take_donor(store, open.study.id, first);
+Result<std::optional<Donor>> find_donor(StudyProgress& progress, const StudyRecord& record,
+                                        Store& store, const OpenStudy& open, const Trial& first) {
+  auto found = record.patiently([&] { return take_donor(store, open.study.id, first); });
   if (!found) {
     if (found.error().code != ErrorCode::invalid_argument)
       return failure(as_bad_input(found.error()));
@@ -111,11 +112,25 @@ class AttentiveObserver final : public StudyObserver {
   StudyTime* const time_;
 };
 
-/// Waits for the store's lock as long as it takes, and after an interrupt for two more tries.
-WhileLocked patience_with_lock(StudyProgress& progress, const CancelToken& cancel) {
-  return {
-      .say = [&progress](const std::string& why) { progress.note("waits for the store: " + why); },
-      .goes_on = [&cancel, left = 2]() mutable { return !cancel.cancelled() || left-- > 0; }};
+void say_waiting(StudyProgress& progress, const std::string& why) {
+  progress.note("waits for the store: " + why);
+}
+
+/// Waits for the store as long as it takes, and after an interrupt for two more tries. Says so at
+/// once and then every minute.
+WhileAway patience_with_store(StudyProgress& progress, const CancelToken& cancel,
+                              const Clock& clock, bool is_on_server) {
+  WhileAway away;
+  away.say = [&progress, &clock, next_ns = std::int64_t{0}](const std::string& why,
+                                                            bool is_first) mutable {
+    const std::int64_t now_ns = clock.now_ns();
+    if (!is_first && now_ns < next_ns) return;
+    next_ns = now_ns + kSaidEveryNs;
+    say_waiting(progress, why);
+  };
+  away.goes_on = [&cancel, left = 2]() mutable { return !cancel.cancelled() || left-- > 0; };
+  if (is_on_server) away.pause = [&cancel] { wait_unless_cancelled(cancel)(kLongestWaitNs); };
+  return away;
 }
 
 class StudyRun {
@@ -135,12 +150,13 @@ class StudyRun {
       study_.why_no_time = [this](TrialPhase phase) { return time_->why_none_fits(phase); };
     if (!open.definition.transfer || open.definition.donor) return;
     study_.find_donor = [this](const Trial& first) {
-      return find_donor(progress_, store_, open_, first);
+      return find_donor(progress_, record_, store_, open_, first);
     };
   }
 
   Result<StudyResult> run_alone() {
     CommandOptions options = command_options(open_.study, open_.definition);
+    options.worker = worker_label(this_host().name, "0");
     options.time_left_ns = time_left(time());
     auto command = CommandRunner::make(std::move(options), clock_, cancel_);
     HOCKET_TRY(command);
@@ -173,6 +189,9 @@ class StudyRun {
         clock_);
   }
   StudyTime* time() { return time_ ? &*time_ : nullptr; }
+  SayWaiting say() {
+    return [this](const std::string& why) { say_waiting(progress_, why); };
+  }
 
   /// Says once of each host that several workers share it.
   void warn_of_neighbours(const std::vector<WorkerRow>& workers) {
@@ -196,7 +215,7 @@ class StudyRun {
       return local.check().and_then([&] { return check_time(); });
     };
     WorkerCrew crew(store_, open_.study, clock_, cancel_, bell.wait_unless_cancelled(cancel_),
-                    on_look);
+                    on_look, say());
     return run_study(study_, open_.history, crew, observer, cancel_);
   }
 
@@ -207,7 +226,8 @@ class StudyRun {
       warn_of_neighbours(workers);
       return check_time().and_then([&] { return follow(fleet); });
     };
-    WorkerCrew crew(store_, open_.study, clock_, cancel_, wait_unless_cancelled(cancel_), on_look);
+    WorkerCrew crew(store_, open_.study, clock_, cancel_, wait_unless_cancelled(cancel_), on_look,
+                    say());
     auto result = run_study(study_, open_.history, crew, observer_, cancel_);
     const auto cancelled = fleet.finish();
     if (!cancelled) progress_.note("note: " + cancelled.error().message);
@@ -258,7 +278,8 @@ Result<StudyResult> run_open_study(Store& store, const OpenStudy& open,
   for (const auto& trial : open.history) progress.recall(trial);
   const bool has_workers = open.definition.workers.has_value();
   StudyRecord record(store, open.study, *topology, has_report(open.history), has_workers);
-  record.wait_for_lock(patience_with_lock(progress, cancel));
+  const SteadyClock clock;
+  record.wait_for_store(patience_with_store(progress, cancel, clock, options.is_on_server));
   StudyRun run(store, open, options, record, progress, cancel);
   if (options.max_time_ns) {
     const auto earlier = store.trials(open.study.id, TrialDetail::summary);

@@ -23,6 +23,7 @@ struct StudyRunOptions {
   std::string store_argument = {};
   /// The workers are tasks of Slurm, not threads of this process.
   std::optional<SlurmSubmission> slurm = {};
+  bool is_on_server = false;  ///< the store is a database, which may restart meanwhile
 };
 
 /// Shows the progress, and keeps what came of the study. An error says how the study can be

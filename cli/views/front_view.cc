@@ -6,7 +6,7 @@
 
 #include "cli/output/table.h"
 #include "core/base/text.h"
-#include "tuner/trial/command_runner.h"
+#include "tuner/trial/command_call.h"
 
 namespace hocket {
 namespace {
@@ -32,6 +32,7 @@ std::string call_text(const std::vector<std::string>& command, const Params& par
   auto call = call_with(command, params);
   if (!call) return {};
   std::vector<std::string> words{"env"};
+  for (const auto& name : call->absent) words.insert(words.end(), {"-u", name});
   for (const auto& [name, value] : call->environment) words.push_back(name + "=" + value);
   words.insert(words.end(), call->argv.begin(), call->argv.end());
   return shell_text(words);

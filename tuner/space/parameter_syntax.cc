@@ -1,19 +1,21 @@
 #include "tuner/space/parameter_syntax.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <string>
 #include <utility>
 
+#include "tuner/space/job_value.h"
 #include "tuner/space/size_text.h"
 
 namespace hocket {
 namespace {
 
 constexpr std::string_view kGrammar =
-    "expected NAME=int:LO..HI[:log], NAME=float:LO..HI[:log], NAME=levels:1,2,4 or "
-    "NAME=choice:A,B,C";
+    "expected NAME=int:LO..HI[:log], NAME=float:LO..HI[:log], NAME=levels:1,2,4, "
+    "NAME=choice:A,B,C, NAME=A,B,C or NAME=bool";
 
 std::string quoted(std::string_view text) {
   std::string result = "\"";
@@ -89,6 +91,11 @@ Result<Domain> parse_domain(std::string_view text) {
   const auto colon = text.find(':');
   const auto type = text.substr(0, colon);
   const bool known = type == "int" || type == "float" || type == "levels" || type == "choice";
+  if (text == "bool") return Levels{{std::int64_t{0}, std::int64_t{1}}};
+  if (const auto comma = text.find(','); comma < colon) {
+    auto levels = parse_levels(text);
+    return levels ? std::move(levels) : Choices{split_at_commas(text)};
+  }
   if (colon == std::string_view::npos || !known) {
     return invalid(std::string(kGrammar) + ", found " + quoted(text));
   }
@@ -100,6 +107,11 @@ Result<Domain> parse_domain(std::string_view text) {
 }
 
 Result<ParameterValue> parse_value(const Domain& domain, std::string_view text) {
+  if (is_boolean(domain)) {
+    constexpr std::array<std::string_view, 6> kTrue = {"true", "True", "yes", "on", "TRUE", "1"};
+    if (std::ranges::count(kTrue, text) > 0) return std::int64_t{1};
+    if (is_false_text(text)) return std::int64_t{0};
+  }
   const auto* levels = std::get_if<Levels>(&domain);
   const bool integers = std::holds_alternative<IntegerRange>(domain) ||
                         (levels && std::holds_alternative<std::int64_t>(levels->values.front()));

@@ -10,9 +10,11 @@
 
 namespace hocket {
 
-/// Parses "NAME=int:LO..HI[:log]", "NAME=float:LO..HI[:log]", "NAME=levels:1,2,4" or
-/// "NAME=choice:A,B,C". Integers take units of sizes (tuner/space/size_text.h). Levels are integers
-/// if all of them are, otherwise reals. The default is middle_value(domain).
+/// Parses "NAME=int:LO..HI[:log]", "NAME=float:LO..HI[:log]", "NAME=levels:1,2,4",
+/// "NAME=choice:A,B,C", "NAME=bool", which are the levels 0 and 1, or "NAME=A,B,C", which are
+/// levels if all are numbers, otherwise choices. Integers take units of sizes
+/// (tuner/space/size_text.h). Levels are integers if all of them are, otherwise reals. The default
+/// is middle_value(domain).
 Result<Parameter> parse_parameter(std::string_view text);
 
 /// Parses "NAME=VALUE" and sets that default; NAME must be one of `parameters`.

@@ -18,6 +18,9 @@ namespace {
 
 /// A belief that is above a measurement by more than this share counts less than the measurement.
 constexpr double kContradiction = 0.1;
+/// A measurement beats another by more than the noise beyond so many standard errors of their
+/// difference, and by this share where a run does not show its noise.
+constexpr double kErrorsOfNoise = 2, kUnknownNoise = 0.01;
 
 Error of_another_study(std::size_t number, const std::string& why) {
   return {ErrorCode::invalid_argument, "trial " + std::to_string(number) +
@@ -89,6 +92,11 @@ class Study {
   const Trial* lowest() const;
   /// The winner of the search; null when nothing completed.
   const Trial* winner() const;
+  /// The other setting that may be better than the winner (tuner/study/study.h); null if there is
+  /// none.
+  const Trial* rival() const;
+  /// Returns whether a measured trial has less cost than another by more than the noise.
+  bool beats(const Trial& one, const Trial& other) const;
   /// The setting that the search recommends, if its trial completed: the default where it is
   /// believed to be no worse.
   const Trial* believed_best(const Trial& measured) const;
@@ -278,7 +286,30 @@ const Trial* Study::winner() const {
   const Trial* believed = believed_best(*measured);
   const double value = cost_of(*believed);
   const bool contradicted = cost_of(*measured) < value - kContradiction * std::abs(value);
-  return contradicted ? measured : believed;
+  if (contradicted) return measured;
+  // The confirmation compares the two anyway when one of them is the default.
+  const bool is_default = believed == &trials_.front();
+  return options_.compares_measured && is_default && beats(*measured, *believed) ? measured
+                                                                                 : believed;
+}
+
+bool Study::beats(const Trial& one, const Trial& other) const {
+  const auto cost = evaluation_of(one.params, one.outcome, session_.directions());
+  const auto than = evaluation_of(other.params, other.outcome, session_.directions());
+  double noise = kErrorsOfNoise * std::hypot(cost.standard_error, than.standard_error);
+  if (std::min(one.outcome.samples.size(), other.outcome.samples.size()) < 2)
+    noise = std::max(noise, kUnknownNoise * std::abs(*than.value));
+  return *cost.value < *than.value - noise;
+}
+
+const Trial* Study::rival() const {
+  const Trial* const best = winner();
+  if (!options_.compares_measured || !best || best == &trials_.front()) return nullptr;
+  const Trial* const measured = lowest();
+  const Trial* const believed = believed_best(*measured);
+  const Trial* const other = best == measured ? believed : measured;
+  if (other == best || other == &trials_.front() || !beats(*measured, *believed)) return nullptr;
+  return other;
 }
 
 const Trial* Study::believed_best(const Trial& measured) const {
@@ -302,7 +333,7 @@ std::optional<Params> Study::next_of_confirmation() const {
   if (has_several_objectives()) return FrontConfirmation(trials_, options_).next();
   const auto* const best = winner();
   if (!best) return std::nullopt;
-  return Confirmation(trials_, *best, options_).next();
+  return Confirmation(trials_, *best, rival(), options_).next();
 }
 
 Result<void> Study::confirm() {
@@ -344,9 +375,9 @@ StudyResult Study::conclude() {
     result.best = result.front.front().measured;
     result.reason = "which trade-off between the objectives is right is for you to choose";
   } else {
-    const Confirmation confirmation(trials_, *best, options_);
+    const Confirmation confirmation(trials_, *best, rival(), options_);
     result.default_params = confirmation.measured(trials_.front());
-    result.best = confirmation.measured(*best);
+    result.best = confirmation.measured(confirmation.best());
     confirmation.decide(result);
   }
   result.stopped = std::move(stopped_);
@@ -411,7 +442,8 @@ StudyOptions study_options(const StudyDefinition& definition) {
           .end_trials_early = definition.end_trials_early,
           .needs_default = definition.needs_default,
           .stopped = definition.stopped,
-          .default_is_assumed = !assumed_parameters(definition.default_sources).empty()};
+          .default_is_assumed = !assumed_parameters(definition.default_sources).empty(),
+          .compares_measured = definition.compares_measured};
 }
 
 Result<StudyResult> interim_result(const StudyOptions& options, std::vector<Trial> history) {

@@ -7,9 +7,11 @@
 // The search is a StudySession (tuner/study/study_session.h). Its first trial is the default and
 // runs alone: it says what the job is, and whether it works. Then as many trials run side by side
 // as the crew has places for. The winner is the setting that is recommended in the end if its trial
-// completed, else the best that was measured. Winner and default then run again in pairs, in the
-// order default, winner, winner, default, default, …, until the rule of
-// core/protocol/promotion_rule.h has decided, and at most `confirm_pairs` times each. Confirmation
+// completed, else the best that was measured; one that was measured better than it by more than the
+// noise is its rival. Winner and default then run again in pairs, in the
+// order default, winner, winner, default, default, …, a rival beside the winner, until the rule of
+// core/protocol/promotion_rule.h has decided, and at most `confirm_pairs` times each. The better of
+// winner and rival in these runs is recommended. Confirmation
 // runs run one at a time, so that they do not disturb one another, and a pair counts only if one
 // worker ran both of its runs. When the default failed in the search, the winner runs alone, twice,
 // and is promoted when both runs complete. A confirmation run that does not complete ends the
@@ -49,6 +51,8 @@ struct StudyOptions {
   /// empty.
   std::string stopped = {};
   bool default_is_assumed = false;  ///< the default was assumed; used in texts only
+  /// The winner has a rival where another setting was measured better.
+  bool compares_measured = false;
   /// Called for a donor when the first trial, which says what the job is, has finished and no other
   /// has. May be empty. When the study is resumed, `session` must have the donor that it returned.
   std::function<Result<std::optional<Donor>>(const Trial& first)> find_donor = {};

@@ -138,8 +138,11 @@ void read_optional_fields(JsonReader& reader, StudyDefinition& target) {
   reader.flag("needs_default", target.needs_default, false);
   reader.flag("finds_warm_up", target.finds_warm_up, false);
   reader.flag("allows_fewer", target.allows_fewer, false);
+  reader.flag("compares_measured", target.compares_measured, false);
   reader.integer("workers", target.workers, 0, kMostWorkers);
   reader.text("slurm", target.slurm, "");
+  reader.text("stop_command", target.stop_command, "");
+  reader.integer("stop_limit_ns", target.stop_limit_ns, 1, kMaxInteger, target.stop_limit_ns);
   reader.text("stopped", target.stopped, "");
   const auto read_limit = [&](const JsonValue& value) {
     value.take(parse_limit(value.text()), target.limits.emplace_back());
@@ -210,6 +213,8 @@ Result<void> validate(const StudyDefinition& definition) {
       .and_then([&] { return check_range("seed", definition.seed, 0, kMaxInteger); })
       .and_then([&] { return check_range("time limit", definition.time_limit_ns, 1, kMaxInteger); })
       .and_then(
+          [&] { return check_range("stop time limit", definition.stop_limit_ns, 1, kMaxInteger); })
+      .and_then(
           [&] { return check_range("workers", definition.workers.value_or(0), 0, kMostWorkers); })
       .and_then([&] { return check_searchable(definition.space); })
       .and_then([&] { return check_knobs(definition.space); })
@@ -237,8 +242,13 @@ nlohmann::json to_json(const StudyDefinition& definition) {
   if (definition.end_trials_early) document["end_trials_early"] = true;
   if (definition.needs_default) document["needs_default"] = true;
   if (definition.allows_fewer) document["allows_fewer"] = true;
+  if (definition.compares_measured) document["compares_measured"] = true;
   if (definition.finds_warm_up) document["finds_warm_up"] = true;
   if (definition.workers) document["workers"] = *definition.workers;
+  if (!definition.stop_command.empty()) {
+    document["stop_command"] = definition.stop_command;
+    document["stop_limit_ns"] = definition.stop_limit_ns;
+  }
   if (!definition.slurm.empty()) document["slurm"] = definition.slurm;
   if (!definition.stopped.empty()) document["stopped"] = definition.stopped;
   if (definition.step) document["step"] = to_json(*definition.step);

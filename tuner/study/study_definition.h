@@ -48,6 +48,9 @@ struct StudyDefinition {
   std::int64_t time_limit_ns = 600'000'000'000;
   /// Absolute path.
   std::string working_directory = {};
+  /// Runs at the end of each trial (tuner/trial/command_runner.h), and how long it may take.
+  std::string stop_command = {};
+  std::int64_t stop_limit_ns = 30'000'000'000;
   DefaultSources default_sources = {};
   /// Applies the rules of tuner/search/stop_rule.h.
   bool stop_early = false;
@@ -60,6 +63,8 @@ struct StudyDefinition {
   bool allows_fewer = false;
   /// Ends the search when the default fails (tuner/study/study.h).
   bool needs_default = false;
+  /// The winner is confirmed beside a setting that was measured better (tuner/study/study.h).
+  bool compares_measured = false;
   /// Step description of the default, for the search's model.
   std::optional<StepDescription> step = {};
   /// Name of the source study; empty for the nearest one, nullopt for none.
@@ -110,8 +115,9 @@ Result<void> check_files(const StudyDefinition& definition);
 /// "transfer":"","donor":{"study":"gpt2-1","distance":2.5,"evaluations":[{"params":{…},"value":…,
 /// "standard_error":…},…]}}`; "limits" and what follows may be absent, as may "distance". Several
 /// objectives are an array: `"objective":["report","memory"]`. "default_sources"
-/// (tuner/study/default_source.h), "workers", "slurm", "finds_warm_up", "allows_fewer", "goes_on"
-/// and "files":[{"path":…,"fingerprint":…,"is_program":true},…] may be absent.
+/// (tuner/study/default_source.h), "workers", "slurm", "finds_warm_up", "allows_fewer",
+/// "compares_measured", "stop_command", "stop_limit_ns", "goes_on" and
+/// "files":[{"path":…,"fingerprint":…,"is_program":true},…] may be absent.
 nlohmann::json to_json(const StudyDefinition& definition);
 
 /// Reads and validates the JSON form.

@@ -23,7 +23,9 @@ std::string runs_text(std::int64_t count, const char* one) {
 
 ConfirmationRuns confirmation_runs(const StudyDefinition& definition) {
   const auto pairs = static_cast<int>(std::min<std::int64_t>(definition.confirm_pairs, 1000));
-  const int settings = definition.other_objectives.empty() ? 2 : 1 + kMostFrontPoints;
+  // The default, the winner, and another measured setting that may beat it.
+  const int in_pair = definition.compares_measured ? 3 : 2;
+  const int settings = definition.other_objectives.empty() ? in_pair : 1 + kMostFrontPoints;
   return {settings * std::min(pairs, kFewestPairs), settings * pairs};
 }
 

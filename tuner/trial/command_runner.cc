@@ -33,13 +33,6 @@ constexpr const char* kIterationsName = "iterations";
 constexpr int kSignalGapMs = 250;
 constexpr std::size_t kMessageLines = 5, kMessageLimitBytes = 1000;
 
-/// Returns what {NAME} stands for: `others`, and the parameters, which hide those of their names.
-std::map<std::string, std::string> placeholder_values(const Params& params,
-                                                      std::map<std::string, std::string> others) {
-  for (const auto& [name, value] : params) others[name] = to_text(value);
-  return others;
-}
-
 void add_report(const RunReport& report, TrialOutcome& outcome) {
   for (const auto& iteration : report.iterations) {
     outcome.metrics["iteration_ns"].push_back(static_cast<double>(iteration.wall_ns));
@@ -152,25 +145,6 @@ Result<void> remove_numbers(const fs::path& path) {
 
 }  // namespace
 
-Result<CommandCall> call_with(const std::vector<std::string>& command, const Params& params,
-                              std::map<std::string, std::string> others) {
-  const auto values = placeholder_values(params, std::move(others));
-  CommandCall call;
-  for (const auto& argument : command) call.argv.push_back(filled_text(argument, values));
-  bool has_knob = false;
-  for (const auto& [name, value] : params) {
-    // A region's knob has a name that is not valid in a shell.
-    if (name.find('.') == std::string::npos) call.environment[name] = to_text(value);
-    has_knob = has_knob || is_knob(name);
-  }
-  if (has_knob) {
-    const auto config = schedule_config_for(params);
-    HOCKET_TRY(config);
-    call.environment["HOCKET_CONFIG"] = to_json(*config).dump();
-  }
-  return call;
-}
-
 Result<CommandRunner> CommandRunner::make(CommandOptions options, const Clock& clock,
                                           const CancelToken& cancel) {
   if (options.command.empty() || options.command[0].empty()) {
@@ -188,6 +162,8 @@ Result<CommandRunner> CommandRunner::make(CommandOptions options, const Clock& c
 CommandRunner::CommandRunner(CommandOptions options, const Clock& clock, const CancelToken& cancel,
                              ScratchFolder folder)
     : options_(std::move(options)), clock_(&clock), cancel_(&cancel), folder_(std::move(folder)) {
+  earlier_.start = outliving_start(options_.command);
+  earlier_.have_stop_command = !options_.stop_command.empty();
   units_.push_back(number_unit(options_.objective.unit));
   for (const Objective& other : options_.other_objectives)
     units_.push_back(number_unit(other.unit));
@@ -207,13 +183,14 @@ Objective CommandRunner::filled(Objective objective) const {
   return objective;
 }
 
-std::map<std::string, std::string> CommandRunner::names_of(std::int64_t number) const {
-  std::map<std::string, std::string> names = {{kTrialPlaceholder, std::to_string(number)}};
+PlaceholderValues CommandRunner::names_of(std::int64_t number) const {
+  PlaceholderValues names = {{kTrialPlaceholder, std::to_string(number)}};
   const auto own = options_.environment.find(kWorkerVariable);
   const char* const inherited = std::getenv(kWorkerVariable);
-  names[kWorkerPlaceholder] = own != options_.environment.end() ? own->second
-                              : inherited                       ? inherited
-                                                                : "0";
+  names[kWorkerPlaceholder] = !options_.worker.empty()            ? options_.worker
+                              : own != options_.environment.end() ? own->second
+                              : inherited                         ? inherited
+                                                                  : "0";
   return names;
 }
 
@@ -224,6 +201,7 @@ Result<ProcessOptions> CommandRunner::process_options(const Params& params,
   ProcessOptions process;
   process.argv = with_pipe_status(std::move(call->argv));
   process.environment = std::move(call->environment);
+  process.absent = std::move(call->absent);
   process.environment.insert(options_.environment.begin(), options_.environment.end());
   process.working_directory = options_.working_directory;
   process.time_limit_ns = options_.time_limit_ns;
@@ -298,8 +276,9 @@ Result<TrialOutcome> CommandRunner::run(const Params& params, std::span<const do
   }
   const auto result = run_process(*process, *clock_, *cancel_);
   HOCKET_TRY(result);
+  const std::string not_stopped = stop_job(params, *process, number);
   if (result->cancelled || (!result->succeeded() && is_about_to_end(*result))) {
-    return failure(ErrorCode::interrupted, "interrupted while the command ran");
+    return failure(ErrorCode::interrupted, "interrupted while the command ran" + not_stopped);
   }
   TrialOutcome outcome = result->ended_early ? ended_trial(samples, *end, objective.direction)
                                              : judge(params, *result);
@@ -307,7 +286,48 @@ Result<TrialOutcome> CommandRunner::run(const Params& params, std::span<const do
   outcome.metrics["wall_ns"] = {static_cast<double>(result->wall_ns)};
   outcome.metrics["peak_memory_bytes"] = {static_cast<double>(result->peak_memory_bytes)};
   apply_limits(*result, outcome);
+  name_earlier_job(*result, outcome);
+  outcome.message +=
+      outcome.message.empty() && !not_stopped.empty() ? not_stopped.substr(2) : not_stopped;
+  earlier_.are_any = true;
+  earlier_.was_one_ended =
+      earlier_.was_one_ended || result->timed_out || result->ended_early || result->over_memory;
   return outcome;
+}
+
+std::string CommandRunner::stop_job(const Params& params, const ProcessOptions& trial,
+                                    std::int64_t number) const {
+  if (options_.stop_command.empty()) return {};
+  auto call = call_with({"sh", "-c", options_.stop_command}, params, names_of(number));
+  if (!call) return "; warning: the stop command did not run: " + call.error().message;
+  ProcessOptions process;
+  process.argv = std::move(call->argv);
+  process.environment = trial.environment;
+  process.absent = trial.absent;
+  process.working_directory = trial.working_directory;
+  process.time_limit_ns = options_.stop_limit_ns;
+  // A request to stop has been made by now, and is what this waits for.
+  const CancelToken none;
+  const auto result = run_process(process, *clock_, none);
+  if (!result) return "; warning: the stop command did not run: " + result.error().message;
+  if (result->succeeded()) return {};
+  if (result->timed_out) {
+    return "; warning: the stop command was not done within " +
+           seconds_text(options_.stop_limit_ns) + " and was ended";
+  }
+  return "; warning: the stop command failed: " + describe_failure(*result);
+}
+
+void CommandRunner::name_earlier_job(const ProcessResult& result, TrialOutcome& outcome) const {
+  if (outcome.state == TrialState::complete) return;
+  std::string cause = earlier_job_text(result.stderr_text, earlier_);
+  if (cause.empty()) cause = earlier_job_text(result.stdout_text, earlier_);
+  outcome.message += cause;
+  if (cause.empty() && result.succeeded() && result.had_left) {
+    outcome.message +=
+        "; the command had ended while processes that it had started still ran, and these were "
+        "ended with it: it must wait for its job";
+  }
 }
 
 TrialOutcome CommandRunner::judge(const Params& params, const ProcessResult& result) {

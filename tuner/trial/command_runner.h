@@ -4,7 +4,8 @@
 //
 // A trial passes its parameters in three ways: "{NAME}" in an argument is replaced
 // (tuner/trial/placeholder.h), NAME=VALUE is set in the environment, and if some parameters are
-// knobs of the scheduler, HOCKET_CONFIG holds the resulting ScheduleConfig. HOCKET_TRIAL is the
+// knobs of the scheduler, HOCKET_CONFIG holds the resulting ScheduleConfig. A value that is left
+// out (tuner/space/job_value.h) is in neither (tuner/trial/command_call.h). HOCKET_TRIAL is the
 // number of the trial; the path of an objective's file is filled in like an argument. HOCKET_REPORT
 // and HOCKET_ITERATIONS name files in a private folder: a hocket job writes its report to the first
 // and appends its iterations to the second as they are measured.
@@ -22,25 +23,15 @@
 #include "core/base/result.h"
 #include "core/files/scratch_folder.h"
 #include "tuner/trial/cancel.h"
+#include "tuner/trial/command_call.h"
 #include "tuner/trial/file_fingerprint.h"
 #include "tuner/trial/limit.h"
 #include "tuner/trial/objective.h"
+#include "tuner/trial/outliving_job.h"
 #include "tuner/trial/process.h"
 #include "tuner/trial/trial_runner.h"
 
 namespace hocket {
-
-/// Arguments and environment of a command for given parameters.
-struct CommandCall {
-  std::vector<std::string> argv;
-  std::map<std::string, std::string> environment;  ///< in addition to the inherited environment
-};
-
-/// Returns the call of `command` with `params`, as described above, without the files of a trial.
-/// `others` are further values of placeholders. invalid_argument for knob values that the scheduler
-/// refuses.
-Result<CommandCall> call_with(const std::vector<std::string>& command, const Params& params,
-                              std::map<std::string, std::string> others = {});
 
 struct CommandOptions {
   std::vector<std::string> command;
@@ -56,6 +47,13 @@ struct CommandOptions {
   std::optional<std::int64_t> time_limit_ns = {};
   /// Limits a trial further, to what this says when it begins. May be empty.
   std::function<std::int64_t()> time_left_ns = {};
+  /// Run by `sh -c` at the end of each trial, however that ended, with the trial's environment; it
+  /// may take `stop_limit_ns`. Ends a job that outlives the command (tuner/trial/outliving_job.h).
+  /// Empty: there is none.
+  std::string stop_command = {};
+  std::int64_t stop_limit_ns = 30'000'000'000;
+  /// In place of {WORKER}; empty: the number in HOCKET_WORKER, else 0.
+  std::string worker = {};
   /// Added to the environment of every trial; parameters come before.
   std::map<std::string, std::string> environment = {};
 };
@@ -76,7 +74,8 @@ class CommandRunner final : public TrialRunner {
   /// (tuner/trial/early_end.h); that trial is complete, with those samples behind its warm-up. A
   /// trial that exceeds a limit has failed; for a trial that was ended early only the greatest
   /// values of memory and wall time apply, because those metrics can only grow, and what must never
-  /// be printed. A trial without a value for a further objective has failed.
+  /// be printed. A trial without a value for a further objective has failed. At the end of every
+  /// trial the stop command runs; its failure is in the outcome's message.
   Result<TrialOutcome> run(const Params& params, std::span<const double> incumbent,
                            std::int64_t number = 1) override;
 
@@ -94,12 +93,17 @@ class CommandRunner final : public TrialRunner {
   bool is_about_to_end(const ProcessResult& result) const;
   Result<ProcessOptions> process_options(const Params& params, std::int64_t number) const;
   /// Returns what placeholders stand for beside the parameters.
-  std::map<std::string, std::string> names_of(std::int64_t number) const;
+  PlaceholderValues names_of(std::int64_t number) const;
   /// Returns the objective with the path of its file filled in for the running trial.
   Objective filled(Objective objective) const;
   std::filesystem::path scratch_file(const char* name) const;
   std::filesystem::path file_of(const Objective& objective) const;
   Result<void> remove_stale_files() const;
+  /// Runs the stop command, also after a request to stop; returns what went wrong, else nothing.
+  std::string stop_job(const Params& params, const ProcessOptions& trial,
+                       std::int64_t number) const;
+  /// Adds to a failed outcome that a job of an earlier trial may be the cause.
+  void name_earlier_job(const ProcessResult& result, TrialOutcome& outcome) const;
   /// Returns the outcome of a command that was not ended early, before limits are applied.
   TrialOutcome judge(const Params& params, const ProcessResult& result);
   bool needs_report() const;
@@ -117,11 +121,12 @@ class CommandRunner final : public TrialRunner {
   const Clock* clock_;
   const CancelToken* cancel_;
   ScratchFolder folder_;
-  std::int64_t limit_ns_ = 0;                       ///< time limit of the running trial
-  std::map<std::string, std::string> values_ = {};  ///< of placeholders, in the running trial
+  std::int64_t limit_ns_ = 0;      ///< time limit of the running trial
+  PlaceholderValues values_ = {};  ///< of placeholders, in the running trial
   /// Units of the objectives' numbers, the first objective's in front, as far as a trial has shown
   /// them: programs choose a unit for each value.
   std::vector<std::optional<NumberUnit>> units_;
+  EarlierTrials earlier_ = {};
 };
 
 }  // namespace hocket

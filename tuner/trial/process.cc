@@ -36,14 +36,21 @@ Error system_error(const std::string& what) {
   return {ErrorCode::unavailable, what + ": " + std::strerror(errno)};
 }
 
-/// Returns the environment of this process with `additions`, as "NAME=VALUE".
-std::vector<std::string> merged_environment(const std::map<std::string, std::string>& additions) {
+/// Returns the environment of this process with `additions` and without `absent`, as "NAME=VALUE".
+std::vector<std::string> merged_environment(const std::map<std::string, std::string>& additions,
+                                            const std::vector<std::string>& absent) {
+  const auto is_absent = [&](const std::string& name) {
+    return std::ranges::count(absent, name) > 0;
+  };
   std::vector<std::string> merged;
   for (char** entry = environ; entry && *entry; ++entry) {
     const std::string text = *entry;
-    if (!additions.contains(text.substr(0, text.find('=')))) merged.push_back(text);
+    const std::string name = text.substr(0, text.find('='));
+    if (!additions.contains(name) && !is_absent(name)) merged.push_back(text);
   }
-  for (const auto& [name, value] : additions) merged.emplace_back(name).append("=").append(value);
+  for (const auto& [name, value] : additions) {
+    if (!is_absent(name)) merged.emplace_back(name).append("=").append(value);
+  }
   return merged;
 }
 
@@ -150,7 +157,7 @@ Result<void> Run::start() {
 
 void Run::fork_supervisor(Ends& out, Ends& err, Ends& control) {
   auto arguments = options_.argv;
-  auto environment = merged_environment(options_.environment);
+  auto environment = merged_environment(options_.environment, options_.absent);
   const auto argv = pointers(arguments);
   const auto envp = pointers(environment);
   const SupervisedCommand command{
@@ -251,6 +258,7 @@ Result<void> Run::handle(const SupervisorMessage& message) {
       return {};
     case SupervisorMessage::ended:
       ended_ = true;
+      result_.had_left = message.had_left;
       result_.peak_memory_bytes =
           std::max(std::int64_t{message.peak_kib} * 1024, memory_->peak_bytes());
       if (message.value == 0) return {};

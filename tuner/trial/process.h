@@ -36,7 +36,9 @@ struct OutputSoFar {
 struct ProcessOptions {
   std::vector<std::string> argv;                   ///< a name without a slash is looked up in PATH
   std::map<std::string, std::string> environment;  ///< added to that of this process
-  std::string working_directory;                   ///< empty: that of this process
+  /// Variables that the command does not have, in `environment` or inherited.
+  std::vector<std::string> absent = {};
+  std::string working_directory;  ///< empty: that of this process
   std::optional<std::int64_t> time_limit_ns;
   /// Time between SIGTERM and SIGKILL.
   std::int64_t grace_ns = 2'000'000'000;
@@ -59,6 +61,8 @@ struct ProcessResult {
   bool cancelled = false;
   bool ended_early = false;  ///< true if the watch ended the command
   bool over_memory = false;  ///< true if the memory limit ended the command
+  /// The command ended by itself while processes that it had started still ran; they were ended.
+  bool had_left = false;
   std::string stdout_text, stderr_text;
   TrialOutput output;        ///< the part of both that is kept
   std::int64_t wall_ns = 0;  ///< from start to the end of the command itself, without stragglers

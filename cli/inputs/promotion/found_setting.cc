@@ -16,6 +16,7 @@
 #include "core/base/bounded_call.h"
 #include "core/base/json_members.h"
 #include "core/base/nearest_name.h"
+#include "core/base/system_variables.h"
 #include "core/base/text.h"
 #include "core/host/topology_probe.h"
 #include "store/open.h"
@@ -26,7 +27,7 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t kOriginLimitBytes = 400;
+constexpr std::size_t kOriginLimitBytes = 400, kNameLimitBytes = 100;
 
 /// A job waits at most three seconds for its setting, with the start of the program. A store that
 /// is locked has time to say so.
@@ -191,21 +192,33 @@ Result<StartedCommand> started_here(std::vector<std::string> words) {
   return StartedCommand{std::move(words), folder.string()};
 }
 
-Result<FoundSetting> setting_of_command(const SettingSource& source,
-                                        const StartedCommand& command) {
-  if (asks_daemon(source.daemon, source.store)) return daemon_setting(source, command);
-  const auto store = open_for_reading(source.store);
-  HOCKET_TRY(store);
-  const auto promoted = promotion_of_command(**store, source, command);
-  if (!promoted) {
-    return failure(
-        with_unconfirmed(**store, promoted.error(), source.choice, command, source.store));
+Result<void> check_variables(const Params& params, const std::vector<std::string>& allowed) {
+  constexpr std::string_view kInNames =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+  for (const auto& [name, value] : params) {
+    const std::string setting = "the setting has " + printable(name, kNameLimitBytes);
+    if (name.empty() || name.find_first_not_of(kInNames) != std::string::npos)
+      return invalid(setting + ", which is no name of a variable, so it is not applied");
+    if (name.starts_with("HOCKET_"))
+      return invalid(setting + ", a variable of hocket's own, so it is not applied");
+    const std::string_view use = system_variable_use(name);
+    if (use.empty() || std::ranges::count(allowed, name) > 0) continue;
+    return invalid(setting + ", which " + std::string(use) +
+                   ", so it is not applied; to apply it nevertheless, add --allow-variable " +
+                   name);
   }
-  return found_setting(**store, *promoted);
+  return {};
 }
 
-Result<FoundSetting> setting_to_start(const SettingSource& source, const std::string& study,
-                                      const StartedCommand& command) {
+namespace {
+
+Result<FoundSetting> with_allowed(Result<FoundSetting> found, const SettingSource& source) {
+  if (found) HOCKET_TRY(check_variables(found->setting.params, source.allowed_variables));
+  return found;
+}
+
+Result<FoundSetting> any_setting_to_start(const SettingSource& source, const std::string& study,
+                                          const StartedCommand& command) {
   if (study.empty() && asks_daemon(source.daemon, source.store)) {
     return call_within(kStartLimitNs, "the daemon",
                        [source, command] { return daemon_setting(source, command); });
@@ -216,6 +229,27 @@ Result<FoundSetting> setting_to_start(const SettingSource& source, const std::st
                      [path = *path, source, study, command] {
                        return stored_setting(path, source, study, command);
                      });
+}
+
+}  // namespace
+
+Result<FoundSetting> setting_of_command(const SettingSource& source,
+                                        const StartedCommand& command) {
+  if (asks_daemon(source.daemon, source.store))
+    return with_allowed(daemon_setting(source, command), source);
+  const auto store = open_for_reading(source.store);
+  HOCKET_TRY(store);
+  const auto promoted = promotion_of_command(**store, source, command);
+  if (!promoted) {
+    return failure(
+        with_unconfirmed(**store, promoted.error(), source.choice, command, source.store));
+  }
+  return with_allowed(found_setting(**store, *promoted), source);
+}
+
+Result<FoundSetting> setting_to_start(const SettingSource& source, const std::string& study,
+                                      const StartedCommand& command) {
+  return with_allowed(any_setting_to_start(source, study, command), source);
 }
 
 Result<FilledCommand> filled_command(const std::vector<std::string>& words,
@@ -253,6 +287,11 @@ void add_setting_source_options(CLI::App& verb, SettingSource& source) {
                   "ask this daemon (default: $HOCKET_DAEMON, else the store)")
       ->excludes(store);
   add_plain_token_option(verb, source.daemon);
+  verb.add_option("--allow-variable", source.allowed_variables,
+                  "apply a setting with this variable although programs find others by it, as by "
+                  "PATH or LD_PRELOAD; repeat it")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
 }
 
 }  // namespace hocket

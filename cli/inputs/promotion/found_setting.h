@@ -37,6 +37,8 @@ struct SettingSource {
   int world_size = 0;  ///< 0: any
   DaemonChoice daemon;
   std::string store;
+  /// May be in a setting although programs find others by them (core/base/system_variables.h).
+  std::vector<std::string> allowed_variables = {};
 };
 
 /// A command and the folder it is started in.
@@ -49,12 +51,13 @@ struct StartedCommand {
 Result<StartedCommand> started_here(std::vector<std::string> words);
 
 /// Returns the setting of the workload of `source` or, if it names none, of the program that
-/// `command` starts, the one with the command's placeholders if there are several.
+/// `command` starts, the one with the command's placeholders if there are several. The setting has
+/// passed check_variables().
 Result<FoundSetting> setting_of_command(const SettingSource& source, const StartedCommand& command);
 
 /// Returns the setting of `command`, or of `study` unless that is empty, for a start that waits for
 /// nothing: the call ends within three seconds whatever the store or the daemon does. After
-/// timed_out a thread may still be reading.
+/// timed_out a thread may still be reading. The setting has passed check_variables().
 Result<FoundSetting> setting_to_start(const SettingSource& source, const std::string& study,
                                       const StartedCommand& command);
 
@@ -69,7 +72,13 @@ struct FilledCommand {
 Result<FilledCommand> filled_command(const std::vector<std::string>& words,
                                      const FoundSetting& found);
 
-/// Declares --topology, --world-size, --link, --store, --daemon and --allow-plain-token.
+/// Refuses a setting with a variable by which programs find others, unless it is among `allowed`,
+/// with one of hocket's own, or with a name that no variable can have: a stored setting, or one of
+/// a daemon, must not choose the code that runs.
+Result<void> check_variables(const Params& params, const std::vector<std::string>& allowed);
+
+/// Declares --topology, --world-size, --link, --store, --daemon, --allow-plain-token and
+/// --allow-variable.
 void add_setting_source_options(CLI::App& verb, SettingSource& source);
 
 }  // namespace hocket

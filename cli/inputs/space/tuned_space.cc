@@ -6,6 +6,7 @@
 
 #include "cli/inputs/space/script_defaults.h"
 #include "core/step/knob.h"
+#include "tuner/space/job_value.h"
 #include "tuner/space/parameter_syntax.h"
 #include "tuner/space/schedule_space.h"
 
@@ -98,7 +99,9 @@ Result<TunedSpace> tuned_space(const SpaceRequest& request, const Clock& clock) 
       return text.starts_with(parameter.name + "=");
     };
     if (!request.environment || std::ranges::any_of(request.defaults, gives)) continue;
-    const auto value = request.environment(parameter.name.c_str());
+    auto value = request.environment(parameter.name.c_str());
+    if (value && std::holds_alternative<Choices>(parameter.domain)) value = choice_of(*value);
+    if (!value && may_be_unset(parameter.domain)) value = kUnset;
     if (!value) continue;
     const auto taken = set_default(*parameters, parameter.name + "=" + *value);
     if (!taken) return failure(taken.error().in("--default-from-env"));

@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::size_t kFetchOriginLimitBytes = 400;
 
-enum class FetchFormat { json, env, args };
+enum class FetchFormat { json, env, sh, args };
 
 struct FetchOptions {
   SettingSource source;
@@ -129,12 +129,15 @@ Result<int> fetch_from_daemon(const FetchOptions& options, VerbContext& context)
   return kDone;
 }
 
-std::string environment_text(const FoundSetting& found) {
+/// Returns the setting as arguments of env(1), or as commands of a shell.
+std::string environment_text(const FoundSetting& found, bool is_for_shell) {
   const auto call = call_with({}, found.setting);
   std::string text;
   if (!call) return text;
+  // The options of env come before its assignments.
+  for (const auto& name : call->absent) text += (is_for_shell ? "unset " : "-u ") + name + "\n";
   for (const auto& [name, value] : call->environment)
-    text += name + "=" + shell_quoted(value) + "\n";
+    text += (is_for_shell ? "export " : "") + name + "=" + shell_quoted(value) + "\n";
   return text;
 }
 
@@ -150,8 +153,8 @@ Result<std::string> arguments_text(const FoundSetting& found, VerbContext& conte
 /// Prints the setting of the command or of --workload for a shell.
 Result<int> print_setting(const FoundSetting& found, const FetchOptions& options,
                           VerbContext& context) {
-  if (options.format == FetchFormat::env) {
-    context.out << environment_text(found) << std::flush;
+  if (options.format == FetchFormat::env || options.format == FetchFormat::sh) {
+    context.out << environment_text(found, options.format == FetchFormat::sh) << std::flush;
   } else {
     const auto text = arguments_text(found, context);
     HOCKET_TRY(text);
@@ -210,8 +213,10 @@ Result<int> fetch(const FetchOptions& options, VerbContext& context) {
 }  // namespace
 
 void add_fetch(CLI::App& program, VerbAction& action) {
-  const std::map<std::string, FetchFormat> formats = {
-      {"json", FetchFormat::json}, {"env", FetchFormat::env}, {"args", FetchFormat::args}};
+  const std::map<std::string, FetchFormat> formats = {{"json", FetchFormat::json},
+                                                      {"env", FetchFormat::env},
+                                                      {"sh", FetchFormat::sh},
+                                                      {"args", FetchFormat::args}};
   auto options = std::make_shared<FetchOptions>();
   auto* verb = program.add_subcommand("fetch", "print the promoted configuration of a workload");
   verb->add_option("--workload", options->source.choice.workload,
@@ -220,19 +225,22 @@ void add_fetch(CLI::App& program, VerbAction& action) {
   add_setting_source_options(*verb, options->source);
   auto* json =
       verb->add_flag("--json", options->json, "print JSON that says where it comes from, too");
-  verb->add_option("--format", options->format,
-                   "json; env: lines NAME=VALUE, quoted for a shell; args: the words that give the "
-                   "setting to the command")
+  verb->add_option(
+          "--format", options->format,
+          "json; env: lines NAME=VALUE, and -u NAME for a variable that must be absent, as "
+          "env takes them; sh: lines for eval; args: the words that give the setting to "
+          "the command")
       ->transform(CLI::CheckedTransformer(formats))
-      ->option_text("json|env|args")
+      ->option_text("json|env|sh|args")
       ->excludes(json);
   verb->footer(
-      "With --format env or args a command may follow \"--\", which takes the place of "
+      "With --format env, sh or args a command may follow \"--\", which takes the place of "
       "--workload;\n"
       "args prints its words with their {NAME} filled in.\n"
       "Examples:\n"
       "  hocket fetch --workload gpt2-6x256 --world-size 2\n"
       "  env $(hocket fetch --workload train.py --format env) python train.py\n"
+      "  eval \"$(hocket fetch --workload train.py --format sh)\"\n"
       "  python train.py $(hocket fetch --workload train.py --format args)\n"
       "  hocket fetch --format args -- python train.py --bucket-mb {BUCKET}\n");
   verb->callback([options, &action] {

@@ -24,6 +24,7 @@
 #include "cli/process/own_job.h"
 #include "cli/study/slurm_workers.h"
 #include "cli/study/study_run.h"
+#include "cli/verbs/studies/searched_variables.h"
 #include "cli/verbs/studies/tune_options.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/front_view.h"
@@ -84,7 +85,7 @@ constexpr const char* kTuneFooter =
     "  hocket tune --from job-1 --param B=int:1..64 -- ./job {B}\n";
 
 /// A new study, or the one to resume, checked before anything is written.
-Result<OpenStudy> open_study(const TuneOptions& options, const VerbContext& context,
+Result<OpenStudy> open_study(const TuneOptions& options, VerbContext& context,
                              std::unique_ptr<Store>& store) {
   const auto open = [&]() -> Result<void> {
     auto opened = open_for_writing(options.store);
@@ -110,6 +111,7 @@ Result<OpenStudy> open_study(const TuneOptions& options, const VerbContext& cont
   HOCKET_TRY(command);
   auto definition = study_definition(options, *command);
   HOCKET_TRY(definition);
+  HOCKET_TRY(allow_variables(definition->space, options.allowed_variables, context));
   const auto topology = probe_topology();
   HOCKET_TRY(topology);
   HOCKET_TRY(open());
@@ -306,6 +308,8 @@ void announce(std::ostream& err, const OpenStudy& open) {
     err << "note: the search does without the step, of which no other configuration is predicted: "
         << step->prediction_withheld << std::endl;
   }
+  for (const auto& note : boolean_notes(open.study.command, open.definition.space))
+    err << "note: " << note << std::endl;
   for (const HiddenKnob& hidden : hidden_knobs(open.definition.space))
     err << "note: " << hidden.text << std::endl;
 }
@@ -351,7 +355,11 @@ Result<int> tune(const TuneOptions& options, VerbContext& context) {
   if (options.resume) note_resumed(context.err, options, *open);
   // A batch script of Slurm, say, is rank 0 of its job; the command is a job of its own.
   forget_rank();
-  StudyRunOptions run{.max_time_ns = *max_time_ns, .store_argument = store_argument(options.store)};
+  const auto place = store_path(options.store);
+  HOCKET_TRY(place);
+  StudyRunOptions run{.max_time_ns = *max_time_ns,
+                      .store_argument = store_argument(options.store),
+                      .is_on_server = is_postgres_uri(*place)};
   if (!open->definition.slurm.empty()) {
     auto submission = slurm_workers(*open, options.store, context.err);
     HOCKET_TRY(submission);

@@ -12,6 +12,7 @@
 #include "core/base/clock.h"
 #include "core/host/rank_environment.h"
 #include "tuner/search/search.h"
+#include "tuner/trial/command_call.h"
 #include "tuner/trial/limit.h"
 #include "tuner/trial/placeholder.h"
 
@@ -21,12 +22,15 @@ namespace {
 /// Declares the parameters, and what a setting of them must satisfy.
 void add_space_options(CLI::App& verb, TuneOptions& options, std::vector<CLI::Option*>& defining) {
   defining.push_back(
-      verb.add_option("--param", options.params,
-                      "NAME=int:LO..HI[:log], NAME=float:LO..HI[:log], NAME=levels:1,2,4 or "
-                      "NAME=choice:A,B,C, or the NAME of a knob, such as primitive or "
-                      "regions.backward_layer1.bucket_bytes; repeat it (default: those knobs of "
-                      "the scheduler that do not partition steps, and communication for a "
-                      "job with parameter servers)")
+      verb.add_option(
+              "--param", options.params,
+              "NAME=int:LO..HI[:log], NAME=float:LO..HI[:log], NAME=levels:1,2,4, "
+              "NAME=choice:A,B,C, NAME=A,B,C (levels if all are numbers) or NAME=bool (0 "
+              "and 1; {NAME?--x:--no-x} is a flag), or the NAME of a knob, such as primitive or "
+              "regions.backward_layer1.bucket_bytes; repeat it (default: those knobs of "
+              "the scheduler that do not partition steps, and communication for a "
+              "job with parameter servers). The choice unset leaves the variable and "
+              "the option with {NAME} out; \\unset is the word")
           ->allow_extra_args(false));
   defining.push_back(
       verb.add_option(
@@ -45,6 +49,18 @@ void add_space_options(CLI::App& verb, TuneOptions& options, std::vector<CLI::Op
                       "A>=B, A*B*4096<=8G, C!=word, A<=16 and B<4 if C==word; conditions compare "
                       "sums of parameters and numbers by <=, <, >=, >, ==, !=, or a choice and a "
                       "word by ==, !=, and are joined by and, or, not; repeat it")
+          ->allow_extra_args(false));
+}
+
+/// Declares that a variable by which programs find others may be searched.
+void add_variable_option(CLI::App& verb, TuneOptions& options,
+                         std::vector<CLI::Option*>& defining) {
+  defining.push_back(
+      verb.add_option("--allow-variable", options.allowed_variables,
+                      "search this variable although programs find others by it, as by PATH, "
+                      "LD_PRELOAD or CUDA_VISIBLE_DEVICES; repeat it (default: ask on the "
+                      "terminal, refuse without one)")
+          ->type_name("NAME")
           ->allow_extra_args(false));
 }
 
@@ -69,6 +85,19 @@ void add_trial_options(CLI::App& verb, TuneOptions& options, std::vector<CLI::Op
   defining.push_back(
       verb.add_option("--timeout", options.timeout, "limit of one trial: 90, 30s, 5m")
           ->capture_default_str());
+}
+
+/// Declares what ends a job that outlives its trial.
+void add_stop_options(CLI::App& verb, TuneOptions& options, std::vector<CLI::Option*>& defining) {
+  defining.push_back(
+      verb.add_option("--stop-command", options.stop_command,
+                      "for sh, run at the end of each trial, however it ended, with the trial's "
+                      "environment and {NAME}s: ends a job that outlives its command, as one of "
+                      "docker exec, ssh or kubectl exec does")
+          ->type_name("COMMAND"));
+  defining.push_back(verb.add_option("--stop-timeout", options.stop_timeout,
+                                     "limit of one run of the stop command: 30s, 2m")
+                         ->capture_default_str());
 }
 
 /// Declares what is measured of a trial, and the limits within which it must stay.
@@ -164,6 +193,7 @@ Result<void> check_names(const StudyDefinition& definition,
   std::vector<std::string> known = {kTrialPlaceholder, kWorkerPlaceholder};
   for (const Parameter& parameter : definition.space.parameters()) known.push_back(parameter.name);
   std::vector<std::string> words = command;
+  words.push_back(definition.stop_command);
   for (const Objective& objective : objectives_of(definition)) {
     if (objective.kind == ObjectiveKind::file) words.push_back(objective.argument);
   }
@@ -216,7 +246,9 @@ std::vector<CLI::Option*> add_tune_options(CLI::App& verb, TuneOptions& options)
   from->excludes(transfer)->excludes(no_transfer);
   std::vector<CLI::Option*> defining{from};
   add_space_options(verb, options, defining);
+  add_variable_option(verb, options, defining);
   add_trial_options(verb, options, defining);
+  add_stop_options(verb, options, defining);
   add_objective_options(verb, options, defining);
   defining.push_back(
       verb.add_option("--method", options.method,
@@ -246,6 +278,8 @@ Result<StudyDefinition> study_definition(const TuneOptions& options,
   HOCKET_TRY(objectives);
   const auto time_limit_ns = parse_duration(options.timeout);
   if (!time_limit_ns) return failure(time_limit_ns.error().in("--timeout"));
+  const auto stop_limit_ns = parse_duration(options.stop_timeout);
+  if (!stop_limit_ns) return failure(stop_limit_ns.error().in("--stop-timeout"));
   auto started = started_here(command);
   HOCKET_TRY(started);
   const auto method = parse_search_method(options.method);
@@ -261,11 +295,14 @@ Result<StudyDefinition> study_definition(const TuneOptions& options,
                              .confirm_pairs = options.confirm,
                              .time_limit_ns = *time_limit_ns,
                              .working_directory = std::move(started->folder),
+                             .stop_command = options.stop_command,
+                             .stop_limit_ns = *stop_limit_ns,
                              .default_sources = std::move(tuned->sources),
                              .stop_early = !options.all_trials,
                              .end_trials_early = !options.full_trials,
                              .allows_fewer = options.allow_fewer,
                              .needs_default = !options.keep_going,
+                             .compares_measured = true,
                              .workers = options.workers,
                              .slurm = options.slurm.value_or("")};
   if (!definition.slurm.empty()) definition.workers = options.workers.value_or(1);
@@ -274,6 +311,9 @@ Result<StudyDefinition> study_definition(const TuneOptions& options,
   HOCKET_TRY(check_files(definition));
   HOCKET_TRY(check_names(definition, command));
   definition.files = files_of_study(definition, command);
+  HOCKET_TRY(check_unset(command, definition.space));
+  if (const auto ok = check_unset({definition.stop_command}, definition.space); !ok)
+    return failure(ok.error().in("--stop-command"));
   return definition;
 }
 

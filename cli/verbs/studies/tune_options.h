@@ -18,9 +18,9 @@ class Option;
 namespace hocket {
 
 struct TuneOptions {
-  std::vector<std::string> params, defaults, constraints, limits;
+  std::vector<std::string> params, defaults, constraints, limits, allowed_variables;
   std::vector<std::string> objectives = {"auto"};
-  std::string timeout = "10m";
+  std::string timeout = "10m", stop_command, stop_timeout = "30s";
   std::int64_t confirm = 5, seed = 1;
   std::optional<std::int64_t> trials, skip;
   std::string study, workload, store;

@@ -1,5 +1,7 @@
 // hocket work: runs trials of a study that somebody tunes elsewhere.
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -73,6 +75,11 @@ class WorkLines final : public WorkerObserver {
       err_ << "  " << printable(trial.outcome.message, kWorkMessageLimitBytes);
     if (!is_kept) err_ << "; not kept, since the lease had ended and another worker has it";
     err_ << std::endl;
+  }
+
+  void waits(const std::string& why) override {
+    err_ << study_ << " waits for the store: " << printable(why, kWorkMessageLimitBytes)
+         << std::endl;
   }
 
  private:
@@ -154,15 +161,21 @@ Result<int> work(const WorkOptions& options, VerbContext& context) {
   const WorkerOptions worker{.study = options.study,
                              .name = in_slurm ? *in_slurm : own_worker_name(),
                              .host = this_host().name,
+                             .joins = true,
+                             .is_slurm_task = in_slurm.has_value(),
                              .lease_ns = *lease_ns,
                              .idle_limit_ns = *idle_ns,
                              .time_left_ns = [&clock] {
                                return slurm_time_left_ns(process_environment, system_unix_ns(),
                                                          clock);
                              }};
+  // The number tells the workers of a launcher apart, the process those that joined by hand.
+  const std::string label = in_slurm
+                                ? worker_label(this_host().name, *in_slurm)
+                                : worker_label(this_host().name, "p" + std::to_string(getpid()));
   const auto end = run_worker(*source->trials, worker,
-                              command_runners(clock, cancel, {{"HOCKET_WORKER", number}}), lines,
-                              clock, cancel, wait_unless_cancelled(cancel));
+                              command_runners(clock, cancel, {{"HOCKET_WORKER", number}}, label),
+                              lines, clock, cancel, wait_unless_cancelled(cancel));
   HOCKET_TRY(end);
   if (options.json) {
     context.out << json_text({{"study", options.study},

@@ -67,5 +67,24 @@ TEST(PromotedSetting, ArgumentsStandWhereTheCommandHasThem) {
   EXPECT_EQ(setting_arguments({"job", "{OTHER}"}, {}), Words{});
 }
 
+TEST(PromotedSetting, WhatIsUnsetIsInNoArgument) {
+  const Params params = {{"ALGO", std::string("unset")},
+                         {"MODE", std::string("unset")},
+                         {"AMP", std::int64_t{0}},
+                         {"N", std::int64_t{3}}};
+  EXPECT_EQ(setting_arguments({"job", "--algo", "{ALGO}", "{AMP?--amp:--no-amp}", "{MODE}", "{N}"},
+                              params),
+            (Words{"--no-amp", "3"}));
+  EXPECT_EQ(setting_arguments({"job", "{AMP?--amp}", "--n={N}"}, params), (Words{"--n=3"}));
+  const auto config = promoted_config(params);
+  ASSERT_TRUE(config);
+  const auto setting = promoted_setting(*config, nullptr);
+  ASSERT_TRUE(setting);
+  const auto call = call_with({"job", "--algo", "{ALGO}"}, *setting);
+  ASSERT_TRUE(call);
+  EXPECT_EQ(call->argv, Words{"job"});
+  EXPECT_EQ(call->absent, (Words{"ALGO", "MODE"}));
+}
+
 }  // namespace
 }  // namespace hocket

@@ -220,12 +220,15 @@ TEST_F(StudyRecordTest, ALockOfTheStoreLosesNoTrialAndNoPromotion) {
   auto record = this->record(locked);
   std::vector<std::string> said;
   int tries = 0;
-  record.wait_for_lock({.say = [&](const std::string& why) { said.push_back(why); },
-                        .goes_on =
-                            [&] {
-                              locked.set_locked(++tries % 3 != 0);
-                              return true;
-                            }});
+  record.wait_for_store({.say =
+                             [&](const std::string& why, bool is_first) {
+                               if (is_first) said.push_back(why);
+                             },
+                         .goes_on =
+                             [&] {
+                               locked.set_locked(++tries % 3 != 0);
+                               return true;
+                             }});
   auto trial = finished(0, 7);
   trial.outcome.report = report();
   locked.set_locked(true);
@@ -246,12 +249,50 @@ TEST_F(StudyRecordTest, ALockOfTheStoreLosesNoTrialAndNoPromotion) {
 TEST_F(StudyRecordTest, ALockIsGivenUpWhenItsCallerDoesSo) {
   FaultyStore locked(*store_, 1'000);
   auto record = this->record(locked);
-  record.wait_for_lock({.say = [](const std::string&) {}, .goes_on = [] { return false; }});
+  record.wait_for_store({.goes_on = [] { return false; }});
   locked.set_locked(true);
   const auto trial = finished(0, 7);
   const auto started = record.trial_started(0, trial.phase, trial.params);
   ASSERT_FALSE(started);
   EXPECT_EQ(started.error().code, ErrorCode::timed_out);
+}
+
+/// The answer of each call in turn is lost, before or behind what it does, as by a server that
+/// starts again.
+TEST_F(StudyRecordTest, ARestartOfTheServerLosesAndRepeatsNothing) {
+  for (const FaultKind kind : {FaultKind::error, FaultKind::lost_answer}) {
+    bool is_any_left = true;
+    int calls = 0;
+    for (int call = 1; is_any_left; ++call) {
+      SCOPED_TRACE("call " + std::to_string(call));
+      store_ = open_store_in_memory();
+      study_ = start_study(*store_, {definition_, {"job"}, "s", {.name = "work"}, {}})->study;
+      FaultyStore faulty(*store_, call, kind);
+      auto record = this->record(faulty);
+      int pauses = 0, said = 0;
+      record.wait_for_store({.say = [&](const std::string&, bool) { ++said; },
+                             .goes_on = [] { return true; },
+                             .pause = [&] { ++pauses; }});
+      for (int number = 0; number < 2; ++number) {
+        auto trial = finished(number, 7.0 + number);
+        if (number == 0) trial.outcome.report = report();
+        ASSERT_TRUE(record.trial_started(number, trial.phase, trial.params));
+        ASSERT_TRUE(record.trial_finished(trial));
+      }
+      ASSERT_TRUE(record.finish(result(true)));
+      const auto rows = *store_->trials(study_.id, TrialDetail::with_measurements);
+      ASSERT_EQ(rows.size(), 2U);
+      EXPECT_EQ(rows.front().value, 7);
+      EXPECT_EQ(rows.back().value, 8);
+      EXPECT_EQ(store_->promotions({})->size(), 1U);
+      EXPECT_EQ(stored().state, StudyState::finished);
+      EXPECT_EQ(pauses, faulty.has_failed() ? 1 : 0);
+      EXPECT_EQ(said, pauses);
+      is_any_left = faulty.has_failed();
+      ++calls;
+    }
+    EXPECT_GT(calls, 8);
+  }
 }
 
 TEST_F(StudyRecordTest, APromotionThatCannotBeKeptLeavesTheStudyToBeResumed) {

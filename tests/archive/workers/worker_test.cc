@@ -48,7 +48,9 @@ class Lines final : public WorkerObserver {
     lines.push_back(std::string(to_string(trial.outcome.state)) + " " +
                     std::to_string(shown_number(trial)) + (is_kept ? "" : ", not kept"));
   }
+  void waits(const std::string&) override { ++waited; }
   std::vector<std::string> lines;
+  int waited = 0;
 };
 
 class WorkerFixture {
@@ -135,6 +137,40 @@ TEST_P(WorkerTest, LeavesWhenTheStudyIsInterruptedOrRemovedOrNothingComes) {
   });
   ASSERT_TRUE(removed) << removed.error().message;
   EXPECT_EQ(removed->reason, "the study was removed");
+}
+
+TEST_P(WorkerTest, IsNotOneOfSeveralWhoseTrialsWriteOneFile) {
+  StudyDefinition definition = study_.definition;
+  definition.workers = 1;
+  const auto start = [&](const char* name, const char* file, const char* slurm) {
+    definition.objective = *parse_objective(file);
+    definition.slurm = slurm;
+    ASSERT_TRUE(start_study(*study_.store, {.definition = definition,
+                                            .command = {"job"},
+                                            .name = name,
+                                            .workload = {.name = "work"},
+                                            .topology = {}}));
+    options_.study = name;
+  };
+  // Nothing is offered, so a worker that is accepted leaves.
+  const auto joined = [&] {
+    options_.idle_limit_ns = kSecondNs;
+    const auto end = WorkerTest::work([] {});
+    return end ? end->reason : end.error().message;
+  };
+  options_.joins = true;
+  start("one", "file:result.txt", "");
+  EXPECT_THAT(joined(), HasSubstr("study one has a worker already: --workers: trials at the same "
+                                  "time would write one file, result.txt"));
+  options_.joins = false;
+  EXPECT_THAT(joined(), HasSubstr("no trial came")) << "the study's own worker";
+  options_.joins = true;
+  start("own", "file:result-{TRIAL}.txt", "");
+  EXPECT_THAT(joined(), HasSubstr("no trial came"));
+  start("slurm", "file:result.txt", "--time 10");
+  EXPECT_THAT(joined(), HasSubstr("would write one file"));
+  options_.is_slurm_task = true;
+  EXPECT_THAT(joined(), HasSubstr("no trial came")) << "the task that is the only worker";
 }
 
 TEST_P(WorkerTest, IsAliveForTheOwnerHoweverLongItWaits) {
@@ -365,6 +401,30 @@ TEST_F(WorkerOutage, OfTenMinutesEndsTheWorkerWithWhatItIs) {
   EXPECT_EQ(end.error().code, ErrorCode::unavailable);
   EXPECT_THAT(end.error().message, HasSubstr("daemon http://127.0.0.1:"));
   EXPECT_GE(clock_.now - begin_ns, kStorePatienceNs);
+}
+
+TEST_F(WorkerOutage, HoweverLongLosesNoMeasuredTrial) {
+  std::optional<RunningDaemon> daemon(std::in_place, *study_.store);
+  const std::uint16_t port = daemon->port();
+  HttpTrialSource source(access_to(*daemon));
+  study_.offer(at(1, 9));
+  job_ = [&](const Params&, std::span<const double>) {
+    daemon.reset();
+    return Result<TrialOutcome>(complete_trial({5}));
+  };
+  const std::int64_t begin_ns = clock_.now;
+  bool is_back = false;
+  const auto end = work(source, [&] {
+    if (!is_back && clock_.now - begin_ns > 6 * kStorePatienceNs) {
+      daemon.emplace(*study_.store, port);
+      is_back = true;
+    } else if (is_back && study_.trials()[0].state == TrialState::complete) {
+      study_.end();
+    }
+  });
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(study_.trials()[0].value, 5);
+  EXPECT_GE(lines_.waited, 58);
 }
 
 TEST(LeaseKeeper, RenewsWhileItLives) {

@@ -42,8 +42,8 @@ TEST(ParameterText, ReadsEachKind) {
 
 TEST(ParameterText, SaysWhatIsWrong) {
   const std::string grammar =
-      "expected NAME=int:LO..HI[:log], NAME=float:LO..HI[:log], NAME=levels:1,2,4 or "
-      "NAME=choice:A,B,C, found ";
+      "expected NAME=int:LO..HI[:log], NAME=float:LO..HI[:log], NAME=levels:1,2,4, "
+      "NAME=choice:A,B,C, NAME=A,B,C or NAME=bool, found ";
   const std::string level = "parameter a: levels: expected integers, with " +
                             std::string(kSizeUnitsText) + ", or finite numbers, found ";
   const std::string integer = "parameter a: expected an integer within 64 bits, with " +
@@ -130,6 +130,29 @@ TEST(ParameterText, MutatedTextNeverYieldsABadParameter) {
     ASSERT_TRUE(Space::make({*parameter}));
   }
   EXPECT_GT(accepted, 100);
+}
+
+TEST(ParameterSyntax, AListWithoutATypeIsLevelsOrChoices) {
+  EXPECT_EQ(parse_parameter("A=unset,Ring,Tree")->domain,
+            Domain(Choices{{"unset", "Ring", "Tree"}}));
+  EXPECT_EQ(parse_parameter("A=unset,Ring")->default_value, ParameterValue("unset"));
+  EXPECT_EQ(parse_parameter("A=8,16,1K")->domain,
+            Domain(Levels{{std::int64_t{8}, std::int64_t{16}, std::int64_t{1024}}}));
+  EXPECT_FALSE(parse_parameter("A=chioce:a,b")) << "a misspelt type";
+  EXPECT_FALSE(parse_parameter("A=a"));
+}
+
+TEST(ParameterSyntax, ABooleanIsZeroOrOne) {
+  std::vector<Parameter> parameters = {parse_parameter("A=bool").value()};
+  EXPECT_EQ(parameters[0].domain, Domain(Levels{{std::int64_t{0}, std::int64_t{1}}}));
+  EXPECT_EQ(parameters[0].default_value, ParameterValue(std::int64_t{0}));
+  for (const char* text : {"A=true", "A=1", "A=on"}) {
+    ASSERT_TRUE(set_default(parameters, text));
+    EXPECT_EQ(parameters[0].default_value, ParameterValue(std::int64_t{1}));
+  }
+  ASSERT_TRUE(set_default(parameters, "A=False"));
+  EXPECT_EQ(parameters[0].default_value, ParameterValue(std::int64_t{0}));
+  EXPECT_FALSE(set_default(parameters, "A=maybe"));
 }
 
 }  // namespace

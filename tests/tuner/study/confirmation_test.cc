@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <random>
+#include <set>
 
 #include "core/base/statistics.h"
 #include "tests/rounds.h"
@@ -262,6 +264,141 @@ TEST(Confirmation, PromotesWhatWasMeasuredBestWhereTheSimulatorIsFarOff) {
     ASSERT_TRUE(result);
     EXPECT_LT(odd_job_ms(result->best.params), 1.15 * lowest);
   }
+}
+
+/// The confirmation of settings a=2 and, as its rival, a=4, against the default a=1. `run` says how
+/// a run of a setting ends, `worker` who runs it.
+struct Rivals {
+  StudyOptions options{.session = {.space = small_study_space()}, .confirm_pairs = 4};
+  std::function<TrialOutcome(std::int64_t a, std::size_t number)> run;
+  std::function<std::string(std::size_t number)> worker = [](std::size_t) { return "w"; };
+  std::vector<std::int64_t> order = {};
+
+  static Params setting(std::int64_t a) { return {{"a", a}, {"b", std::int64_t{9}}}; }
+
+  StudyResult confirmed() {
+    std::vector<Trial> trials;
+    for (const std::int64_t a : {1, 2, 4})
+      trials.push_back({.number = std::ssize(trials), .params = setting(a), .outcome = run(a, 0)});
+    order.clear();
+    for (;;) {
+      const Confirmation confirmation(trials, trials[1], &trials[2], options);
+      const auto next = confirmation.next();
+      if (!next || order.size() > 30) break;
+      order.push_back(std::get<std::int64_t>(next->at("a")));
+      trials.push_back({.number = std::ssize(trials),
+                        .phase = TrialPhase::confirm,
+                        .params = *next,
+                        .outcome = run(order.back(), order.size()),
+                        .worker = worker(order.size())});
+    }
+    const Confirmation confirmation(trials, trials[1], &trials[2], options);
+    StudyResult result;
+    result.best = confirmation.measured(confirmation.best());
+    confirmation.decide(result);
+    return result;
+  }
+};
+
+/// Samples around a value, by a little noise that depends on the number of the run.
+TrialOutcome around(double value, std::size_t number) {
+  const double centre = value * (1 + 0.002 * static_cast<double>(number % 3));
+  return complete_trial({centre * 0.999, centre, centre * 1.001});
+}
+
+using Order = std::vector<std::int64_t>;
+
+TEST(Confirmation, TheBetterOfWinnerAndRivalIsRecommended) {
+  Rivals rivals;
+  for (const std::int64_t better : {2, 4}) {
+    rivals.run = [better](std::int64_t a, std::size_t number) {
+      return around(a == 1 ? 100 : a == better ? 80 : 85, number);
+    };
+    const StudyResult result = rivals.confirmed();
+    EXPECT_TRUE(result.promoted) << result.reason;
+    EXPECT_EQ(result.best.params, Rivals::setting(better));
+    EXPECT_EQ(rivals.order, (Order{1, 2, 4, 4, 2, 1})) << "they alternate";
+    EXPECT_NEAR(result.gain, 0.2, 0.01);
+    EXPECT_THAT(result.reason, HasSubstr(better == 2 ? "; the setting of trial 3 was "
+                                                     : "; the setting of trial 2 was "));
+  }
+}
+
+TEST(Confirmation, ARivalThatWasLuckyIsNotRecommended) {
+  Rivals rivals;
+  rivals.run = [](std::int64_t a, std::size_t number) {
+    return around(a == 1 ? 100 : a == 4 && number > 0 ? 99 : 80, number);
+  };
+  EXPECT_EQ(rivals.confirmed().best.params, Rivals::setting(2));
+}
+
+TEST(Confirmation, ARoundIsRunByOneWorker) {
+  Rivals rivals;
+  rivals.run = [](std::int64_t a, std::size_t number) { return around(a == 1 ? 100 : 80, number); };
+  // The first worker leaves after its second run, so that its round counts for nothing.
+  rivals.worker = [](std::size_t number) { return number <= 2 ? "first" : "second"; };
+  EXPECT_TRUE(rivals.confirmed().promoted);
+  EXPECT_EQ(rivals.order, (Order{1, 2, 4, 1, 2, 4, 2, 1}));
+}
+
+TEST(Confirmation, ACandidateThatFailsLeavesTheOther) {
+  Rivals rivals;
+  for (const std::int64_t failing : {2, 4}) {
+    rivals.run = [failing](std::int64_t a, std::size_t number) {
+      return a == failing && number > 0 ? failed_outcome("out of memory")
+                                        : around(a == 1 ? 100 : 80, number);
+    };
+    const StudyResult result = rivals.confirmed();
+    EXPECT_TRUE(result.promoted) << result.reason;
+    EXPECT_EQ(result.best.params, Rivals::setting(failing == 2 ? 4 : 2));
+    EXPECT_EQ(std::ranges::count(rivals.order, failing), 1);
+  }
+  rivals.run = [](std::int64_t a, std::size_t number) {
+    return a > 1 && number > 0 ? failed_outcome("out of memory") : around(100, number);
+  };
+  const StudyResult none = rivals.confirmed();
+  EXPECT_FALSE(none.promoted);
+  EXPECT_THAT(none.reason, HasSubstr("a confirmation run of the winner did not complete"));
+}
+
+TEST(Confirmation, WithAFailedDefaultTheBetterCandidateIsTaken) {
+  Rivals rivals;
+  rivals.run = [](std::int64_t a, std::size_t number) {
+    return a == 1 ? failed_outcome("out of memory") : around(a == 2 ? 85 : 80, number);
+  };
+  const StudyResult result = rivals.confirmed();
+  EXPECT_TRUE(result.promoted);
+  EXPECT_EQ(result.best.params, Rivals::setting(4));
+  EXPECT_EQ(rivals.order, (Order{2, 4, 4, 2}));
+}
+
+/// A setting that is better than a smooth model can believe, as where an algorithm changes.
+TEST(Confirmation, ComparesASettingThatWasMeasuredBetterThanTheRecommendedOne) {
+  int compared = 0, better = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    StudyFixture fixture;
+    fixture.options.session.search.seed = seed;
+    fixture.options.compares_measured = true;
+    Params special;
+    fixture.job = [&](const Params& params, std::size_t run) -> Result<TrialOutcome> {
+      if (run == 6) special = params;
+      const double value = true_study_value(params) * (params == special ? 0.8 : 1);
+      return complete_trial({value * 0.999, value, value * 1.001});
+    };
+    const auto result = fixture.run().value();
+    std::set<Params> confirmed;
+    for (const Trial& trial : result.trials) {
+      if (trial.phase == TrialPhase::confirm) confirmed.insert(trial.params);
+    }
+    const auto lowest = std::ranges::min_element(
+        result.trials, {}, [](const Trial& trial) { return *trial.outcome.value; });
+    EXPECT_EQ(result.best.params, lowest->params) << "seed " << seed;
+    EXPECT_LE(confirmed.size(), 3u);
+    if (confirmed.size() == 3) ++compared;
+    if (result.promoted) ++better;
+  }
+  EXPECT_GT(compared, 0);
+  EXPECT_EQ(better, 20);
 }
 
 }  // namespace

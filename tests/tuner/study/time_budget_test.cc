@@ -81,6 +81,9 @@ TEST(TimeBudget, TheFirstRunHasTheWholeTime) {
 TEST(TimeBudget, KnowsHowManyRunsConfirm) {
   StudyDefinition definition{.space = small_study_space(), .objective = {}};
   EXPECT_EQ(confirmation_runs(definition), (ConfirmationRuns{4, 10}));
+  definition.compares_measured = true;
+  EXPECT_EQ(confirmation_runs(definition), (ConfirmationRuns{6, 15}));
+  definition.compares_measured = false;
   definition.confirm_pairs = 1;
   EXPECT_EQ(confirmation_runs(definition), (ConfirmationRuns{2, 2}));
   definition.confirm_pairs = 0;

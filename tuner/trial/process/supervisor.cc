@@ -26,8 +26,9 @@ namespace {
 constexpr int kKillLimitMs = 30'000;
 constexpr int kKillRepeatMs = 50;
 
-void send_message(int control_fd, SupervisorMessage::Kind kind, int value, long peak_kib = 0) {
-  const SupervisorMessage message{kind, value, peak_kib};
+void send_message(int control_fd, SupervisorMessage::Kind kind, int value, long peak_kib = 0,
+                  bool had_left = false) {
+  const SupervisorMessage message{kind, value, peak_kib, had_left};
   // Fails if the reader is gone, in which case the message is not needed.
   [[maybe_unused]] const auto sent =
       send(control_fd, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -136,10 +137,12 @@ class Supervisor {
   void run() {
     while (!child_ended_ && !stop_requested_) wait(-1);
     bool left = !reap();
+    const bool had_left = left && child_ended_ && !stop_requested_;
     if (left) left = !end_tree();
     rusage usage{};
     getrusage(RUSAGE_CHILDREN, &usage);
-    send_message(command_.control_fd, SupervisorMessage::ended, left ? 1 : 0, usage.ru_maxrss);
+    send_message(command_.control_fd, SupervisorMessage::ended, left ? 1 : 0, usage.ru_maxrss,
+                 had_left);
   }
 
  private:

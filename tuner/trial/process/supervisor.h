@@ -21,6 +21,8 @@ struct SupervisorMessage {
   /// tree or by the supervisor. The kernel counts memory held before exec, so it is never less than
   /// the size of this process when it forked.
   long peak_kib = 0;
+  /// With `ended`: the command ended by itself, and processes that it had started still ran.
+  bool had_left = false;
 };
 
 struct SupervisedCommand {

@@ -433,9 +433,11 @@ TEST(Tune, SaysWhereEachDefaultComesFrom) {
             nlohmann::json({{"origin", "assumed"}}));
 
   const auto from_environment = hocket_run(
-      folder, {"tune", "--default-from-env", "--param", "PATH=choice:a,b", "--json", "--", "true"});
+      folder,
+      {"tune", "--default-from-env", "--param", "USER_OF_TEST=choice:a,b", "--json", "--", "true"},
+      {{"USER_OF_TEST", "c"}});
   EXPECT_EQ(from_environment.status, 2);
-  EXPECT_THAT(from_environment.err, HasSubstr("--default-from-env: default of PATH: "));
+  EXPECT_THAT(from_environment.err, HasSubstr("--default-from-env: default of USER_OF_TEST: "));
 }
 
 /// A command whose iterations take 1 to 5 with X = 1; with X = 2 they take 6 to 10, and a last one
