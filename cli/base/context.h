@@ -24,7 +24,7 @@ struct VerbContext {
   std::ostream& out;    ///< results
   std::ostream& err;    ///< progress and the origin of results
   int err_columns = 0;  ///< width of the terminal if `err` is one, otherwise 0
-  std::optional<std::vector<std::string>> command;  ///< arguments after the first "--"
+  std::optional<std::vector<std::string>> command = {};  ///< arguments after the first "--"
   /// Gives the commands in a message the --store or --daemon of this one
   /// (cli/inputs/access/shown_commands.h). Errors that are returned get them anyway.
   std::function<std::string(const std::string&)> placed = [](const std::string& message) {

@@ -400,7 +400,7 @@ StudyResult Study::interim() {
     result.best = result.front.front().measured;
     result.reason = "the study has not ended";
   } else {
-    const Confirmation confirmation(trials_, *best, options_);
+    const Confirmation confirmation(trials_, *best, rival(), options_);
     result.default_params = confirmation.measured(trials_.front());
     result.best = confirmation.measured(*best);
     result.reason = best == &trials_.front()
