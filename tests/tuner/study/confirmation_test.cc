@@ -168,7 +168,41 @@ TEST(Confirmation, NothingIsPromotedWithoutConfirmation) {
   }
 }
 
-double share_promoted(int studies, double gain) {
+/// The confirmation of settings a=2 and, as its rival, a=4, against the default a=1. `run` says how
+/// a run of a setting ends, `worker` who runs it.
+struct Rivals {
+  StudyOptions options{.session = {.space = small_study_space()}, .confirm_pairs = 4};
+  std::function<TrialOutcome(std::int64_t a, std::size_t number)> run;
+  std::function<std::string(std::size_t number)> worker = [](std::size_t) { return "w"; };
+  std::vector<std::int64_t> order = {};
+
+  static Params setting(std::int64_t a) { return {{"a", a}, {"b", std::int64_t{9}}}; }
+
+  StudyResult confirmed() {
+    std::vector<Trial> trials;
+    for (const std::int64_t a : {1, 2, 4})
+      trials.push_back({.number = std::ssize(trials), .params = setting(a), .outcome = run(a, 0)});
+    order.clear();
+    for (;;) {
+      const Confirmation confirmation(trials, trials[1], &trials[2], options);
+      const auto next = confirmation.next();
+      if (!next || order.size() > 30) break;
+      order.push_back(std::get<std::int64_t>(next->at("a")));
+      trials.push_back({.number = std::ssize(trials),
+                        .phase = TrialPhase::confirm,
+                        .params = *next,
+                        .outcome = run(order.back(), order.size()),
+                        .worker = worker(order.size())});
+    }
+    const Confirmation confirmation(trials, trials[1], &trials[2], options);
+    StudyResult result;
+    result.best = confirmation.measured(confirmation.best());
+    confirmation.decide(result);
+    return result;
+  }
+};
+
+double share_promoted(int studies, double gain, bool compares_measured) {
   int promoted = 0;
   for (int study = 0; study < studies; ++study) {
     std::mt19937_64 random(static_cast<std::uint64_t>(study));
@@ -176,6 +210,7 @@ double share_promoted(int studies, double gain) {
     StudyFixture fixture;
     fixture.options.session.search.seed = static_cast<std::uint64_t>(study);
     fixture.options.session.trials = 8;
+    fixture.options.compares_measured = compares_measured;
     fixture.job = [&](const Params& params, std::size_t) -> Result<TrialOutcome> {
       const bool is_default = params == small_study_space().defaults();
       return complete_trial({(is_default ? 1 : 1 - gain) * std::exp(normal(random))});
@@ -186,11 +221,27 @@ double share_promoted(int studies, double gain) {
 }
 
 TEST(Confirmation, NoiseAloneIsHardlyEverPromoted) {
-  EXPECT_LE(share_promoted(rounds(2000), 0), 0.07);
+  EXPECT_LE(share_promoted(rounds(2000), 0, false), 0.07);
+}
+
+TEST(Confirmation, NoiseAloneIsHardlyEverPromotedBesideARival) {
+  EXPECT_LE(share_promoted(rounds(2000), 0, true), 0.07);
+  Rivals rivals;
+  int promoted = 0;
+  for (int study = 0; study < 2000; ++study) {
+    std::mt19937_64 random(static_cast<std::uint64_t>(study));
+    std::normal_distribution<double> normal(0, 0.045);
+    rivals.run = [&](std::int64_t, std::size_t) {
+      return complete_trial({100 * std::exp(normal(random))});
+    };
+    promoted += rivals.confirmed().promoted ? 1 : 0;
+  }
+  EXPECT_LE(promoted, 0.07 * 2000);
 }
 
 TEST(Confirmation, AClearGainIsPromotedNearlyAlways) {
-  EXPECT_GE(share_promoted(200, 0.35), 0.97);
+  EXPECT_GE(share_promoted(200, 0.35, false), 0.97);
+  EXPECT_GE(share_promoted(200, 0.35, true), 0.97);
 }
 
 /// Runs a function that is told the incumbent's samples.
@@ -265,40 +316,6 @@ TEST(Confirmation, PromotesWhatWasMeasuredBestWhereTheSimulatorIsFarOff) {
     EXPECT_LT(odd_job_ms(result->best.params), 1.15 * lowest);
   }
 }
-
-/// The confirmation of settings a=2 and, as its rival, a=4, against the default a=1. `run` says how
-/// a run of a setting ends, `worker` who runs it.
-struct Rivals {
-  StudyOptions options{.session = {.space = small_study_space()}, .confirm_pairs = 4};
-  std::function<TrialOutcome(std::int64_t a, std::size_t number)> run;
-  std::function<std::string(std::size_t number)> worker = [](std::size_t) { return "w"; };
-  std::vector<std::int64_t> order = {};
-
-  static Params setting(std::int64_t a) { return {{"a", a}, {"b", std::int64_t{9}}}; }
-
-  StudyResult confirmed() {
-    std::vector<Trial> trials;
-    for (const std::int64_t a : {1, 2, 4})
-      trials.push_back({.number = std::ssize(trials), .params = setting(a), .outcome = run(a, 0)});
-    order.clear();
-    for (;;) {
-      const Confirmation confirmation(trials, trials[1], &trials[2], options);
-      const auto next = confirmation.next();
-      if (!next || order.size() > 30) break;
-      order.push_back(std::get<std::int64_t>(next->at("a")));
-      trials.push_back({.number = std::ssize(trials),
-                        .phase = TrialPhase::confirm,
-                        .params = *next,
-                        .outcome = run(order.back(), order.size()),
-                        .worker = worker(order.size())});
-    }
-    const Confirmation confirmation(trials, trials[1], &trials[2], options);
-    StudyResult result;
-    result.best = confirmation.measured(confirmation.best());
-    confirmation.decide(result);
-    return result;
-  }
-};
 
 /// Samples around a value, by a little noise that depends on the number of the run.
 TrialOutcome around(double value, std::size_t number) {
