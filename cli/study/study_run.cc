@@ -83,7 +83,7 @@ class AttentiveObserver final : public StudyObserver {
       : observer_(observer), progress_(progress), store_(store), open_(open), time_(time) {}
 
   Result<void> trial_started(std::int64_t number, TrialPhase phase, const Params& params) override {
-    if (time_) time_->began(number, phase);
+    if (time_) time_->began(number);
     return observer_.trial_started(number, phase, params);
   }
   Result<void> trial_finished(const Trial& trial) override {

@@ -11,10 +11,9 @@ void StudyTime::recall(std::int64_t run_ns, TrialPhase phase, TrialState state) 
   if (phase == TrialPhase::search) ++searched_;
 }
 
-void StudyTime::began(std::int64_t number, TrialPhase phase) {
+void StudyTime::began(std::int64_t number) {
   const std::lock_guard lock(mutex_);
   began_ns_[number] = clock_.now_ns();
-  phase_ = phase;
 }
 
 std::string StudyTime::ended(const Trial& trial) {
@@ -26,9 +25,11 @@ std::string StudyTime::ended(const Trial& trial) {
   return std::exchange(has_run_, true) ? std::string() : budget_.outlook(now_ns);
 }
 
-std::string StudyTime::why_none_fits(TrialPhase phase) const {
+std::string StudyTime::why_none_fits(TrialPhase phase) {
   const std::lock_guard lock(mutex_);
-  return budget_.why_none_fits(phase, clock_.now_ns(), searched_);
+  std::string why = budget_.why_none_fits(phase, clock_.now_ns(), searched_);
+  if (why.empty()) phase_ = phase;
+  return why;
 }
 
 std::int64_t StudyTime::left_ns() const {

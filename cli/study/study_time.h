@@ -25,12 +25,13 @@ class StudyTime {
 
   /// A run of an earlier process took so long. Runs that were ended say nothing about the others.
   void recall(std::int64_t run_ns, TrialPhase phase, TrialState state);
-  void began(std::int64_t number, TrialPhase phase);
+  void began(std::int64_t number);
   /// Returns what the study's first run means for the rest; empty for every other.
   std::string ended(const Trial& trial);
 
-  /// Returns why no run of this phase is to begin now; empty if one may.
-  std::string why_none_fits(TrialPhase phase) const;
+  /// Returns why no run of this phase is to begin now; empty if one may, and runs are of this phase
+  /// from then on. So a worker that takes the run at once knows how long that may take.
+  std::string why_none_fits(TrialPhase phase);
 
   /// The time left for the runs of now.
   std::int64_t left_ns() const;
@@ -47,7 +48,7 @@ class StudyTime {
   TimeBudget budget_;  ///< what is below is guarded by mutex_, as is this
   const Clock& clock_;
   std::map<std::int64_t, std::int64_t> began_ns_;  ///< running trials, by their numbers
-  TrialPhase phase_ = TrialPhase::search;          ///< of the trial that began last
+  TrialPhase phase_ = TrialPhase::search;          ///< of the trials that may begin
   std::int64_t searched_ = 0;                      ///< trials of the search that have ended
   bool has_run_ = false;
 };

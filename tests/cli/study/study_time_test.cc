@@ -24,7 +24,7 @@ class StudyTimeTest : public ::testing::Test {
  protected:
   std::string run(std::int64_t number, TrialPhase phase, std::int64_t seconds,
                   TrialOutcome outcome = complete_trial({1})) {
-    time_.began(number, phase);
+    time_.began(number);
     clock_.now += seconds * kSecond;
     return time_.ended({.number = number, .phase = phase, .outcome = std::move(outcome)});
   }
@@ -55,8 +55,8 @@ TEST_F(StudyTimeTest, ARunThatWasEndedSaysNothingAboutTheOthers) {
 
 TEST_F(StudyTimeTest, AConfirmationMayUseTheWholeTime) {
   run(0, TrialPhase::search, 2);
-  time_.began(1, TrialPhase::confirm);
-  EXPECT_TRUE(time_.is_confirming());
+  EXPECT_EQ(time_.why_none_fits(TrialPhase::confirm), "");
+  EXPECT_TRUE(time_.is_confirming()) << "before the run has begun";
   EXPECT_EQ(time_.left_ns(), 98 * kSecond);
   EXPECT_TRUE(time_.check());
   clock_.now = 100 * kSecond;
@@ -87,7 +87,7 @@ TEST_F(StudyTimeTest, ATrialThatIsEndedInTheSearchIsOutOfTimeAndAnErrorElsewhere
   ASSERT_TRUE(cut);
   EXPECT_EQ(cut->state, TrialState::timeout);
   EXPECT_THAT(cut->message, HasSubstr("not done within what the 1 min 40 s of --max-time left"));
-  time_.began(1, TrialPhase::confirm);
+  EXPECT_EQ(time_.why_none_fits(TrialPhase::confirm), "");
   const auto confirmation = outcome_after(80);
   ASSERT_FALSE(confirmation);
   EXPECT_EQ(confirmation.error().code, ErrorCode::timed_out);
