@@ -52,7 +52,8 @@ TEST_F(DescribedProgram, SaysWhatValuesCanBe) {
   EXPECT_EQ(method.default_text, "model");
   EXPECT_TRUE(option_of(tune, "--param").is_repeated);
   EXPECT_FALSE(method.is_repeated);
-  EXPECT_THAT(option_of(tune, "--no-transfer").excludes, UnorderedElementsAre("--from", "--transfer"));
+  EXPECT_THAT(option_of(tune, "--no-transfer").excludes,
+              UnorderedElementsAre("--from", "--transfer"));
   const auto& output = option_of(verb_of(program_, "plot"), "--output");
   EXPECT_EQ(output.kind, ValueKind::folder);
   EXPECT_TRUE(output.is_required);
