@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <optional>
 #include <utility>
 
 #include "core/base/check.h"
 #include "core/base/nearest_name.h"
 #include "core/base/text.h"
-#include "tuner/space/size_text.h"
+#include "tuner/space/constraint_tokens.h"
 
 namespace hocket {
 namespace {
@@ -22,114 +20,10 @@ constexpr int kMaxDepth = 32;
 constexpr std::size_t kStackSize = 5 * (kMaxDepth + 2) + 6;
 constexpr std::size_t kQuoteLimitBytes = 80;
 
-constexpr std::string_view kComparisons[] = {"<=", "<", ">=", ">", "==", "!="};
 constexpr std::string_view kJoiningWords[] = {"if", "and", "or", "not"};
-
-/// Signs of other languages, and how a constraint says them.
-constexpr std::pair<std::string_view, std::string_view> kForeignSigns[] = {
-    {"=>", "at least is written >=, and a condition follows `if`"},
-    {"=", "equality is written =="},
-    {"&", "write `and`"},
-    {"|", "write `or`"},
-    {"!", "write `not`"}};
-
-/// `unknown` cannot be read, except as a word of a choice.
-enum class TokenKind { number, name, quoted, sign, comparison, unknown, end };
-
-struct Token {
-  TokenKind kind;
-  std::string_view text;  ///< without quotes
-  double number = 0;
-  std::string problem = {};    ///< of an unknown one
-  std::string_view rest = {};  ///< the constraint's text from the token on
-};
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-bool is_name_start(char c) {
-  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
-}
 
 std::string quoted_text(std::string_view text) {
   return '"' + printable(text, kQuoteLimitBytes) + '"';
-}
-
-/// Returns the token at the start of `rest` that cannot be read: up to a blank or bracket.
-Token unknown_token(std::string_view rest, std::string problem) {
-  const std::size_t end =
-      std::max<std::size_t>(1, std::min(rest.find_first_of(" \t()"), rest.size()));
-  return {TokenKind::unknown, rest.substr(0, end), 0, std::move(problem)};
-}
-
-Token read_number_token(std::string_view rest) {
-  double number = 0;
-  const char* const last = rest.data() + rest.size();
-  auto [end, error] = std::from_chars(rest.data(), last, number);
-  if (error != std::errc{} || !std::isfinite(number)) {
-    return unknown_token(rest, "expected a number within the range of doubles");
-  }
-  const char* const unit_end = std::find_if_not(end, last, is_name_start);
-  const auto factor = size_factor({end, unit_end});
-  if (!factor || (unit_end != last && (is_digit(*unit_end) || *unit_end == '.'))) {
-    return unknown_token(rest, std::string("expected a number, with ") + kSizeUnitsText);
-  }
-  number *= static_cast<double>(*factor);
-  end = unit_end;
-  return Token{TokenKind::number, rest.substr(0, static_cast<std::size_t>(end - rest.data())),
-               number};
-}
-
-/// Returns the length of the name at the start of `rest`; a dot joins the parts of the name of a
-/// region's knob.
-std::size_t name_length(std::string_view rest) {
-  std::size_t length = 0;
-  while (length < rest.size()) {
-    const char c = rest[length];
-    const bool joins = c == '.' && length + 1 < rest.size() && is_name_start(rest[length + 1]);
-    if (!is_name_start(c) && !is_digit(c) && !joins) break;
-    ++length;
-  }
-  return length;
-}
-
-/// Reads the token at the start of `rest`, which must not be empty or start with a space.
-Token read_token(std::string_view rest) {
-  const char first = rest.front();
-  if (is_digit(first) || first == '.') return read_number_token(rest);
-  if (is_name_start(first)) return {TokenKind::name, rest.substr(0, name_length(rest))};
-  if (first == '"' || first == '\'') {
-    const auto end = rest.find(first, 1);
-    if (end == std::string_view::npos) return unknown_token(rest, "a quote is not closed");
-    return {TokenKind::quoted, rest.substr(1, end - 1)};
-  }
-  for (const auto comparison : kComparisons) {
-    if (rest.starts_with(comparison)) return {TokenKind::comparison, comparison};
-  }
-  if (std::string_view("+-*/()").find(first) != std::string_view::npos) {
-    return {TokenKind::sign, rest.substr(0, 1)};
-  }
-  std::string problem = "cannot be read";
-  for (const auto& [sign, advice] : kForeignSigns) {
-    if (!rest.starts_with(sign)) continue;
-    problem += ": " + std::string(advice);
-    break;
-  }
-  return unknown_token(rest, std::move(problem));
-}
-
-/// Returns the tokens of `text` followed by an end token.
-std::vector<Token> read_tokens(std::string_view text) {
-  std::vector<Token> tokens;
-  for (text = trimmed(text); !text.empty(); text = trimmed(text)) {
-    tokens.push_back(read_token(text));
-    tokens.back().rest = text;
-    text.remove_prefix(tokens.back().text.size() +
-                       (tokens.back().kind == TokenKind::quoted ? 2 : 0));
-  }
-  tokens.push_back({TokenKind::end, {}});
-  return tokens;
 }
 
 }  // namespace
@@ -139,7 +33,7 @@ class ConstraintParser {
  public:
   /// `text` must have no surrounding blanks.
   ConstraintParser(std::string_view text, std::span<const Parameter> parameters)
-      : text_(text), tokens_(read_tokens(text)), parameters_(parameters) {}
+      : text_(text), tokens_(read_constraint_tokens(text)), parameters_(parameters) {}
 
   Result<Constraint> parse() {
     HOCKET_TRY(whole_condition());
@@ -147,11 +41,11 @@ class ConstraintParser {
       HOCKET_TRY(whole_condition());
       add(Operation::provided);
     }
-    if (token().kind == TokenKind::comparison) {
+    if (token().kind == ConstraintTokenKind::comparison) {
       return failure(
           problem("expected one comparison, found another at " + found(), "join two by `and`"));
     }
-    if (token().kind != TokenKind::end) {
+    if (token().kind != ConstraintTokenKind::end) {
       return failure(
           unexpected(is_conditional() ? "`and`, `or` or the end" : "`and`, `or`, `if` or the end"));
     }
@@ -170,10 +64,12 @@ class ConstraintParser {
   /// The result of an expression.
   enum class Kind { number, condition };
 
-  const Token& token() const { return tokens_[at_]; }
+  const ConstraintToken& token() const { return tokens_[at_]; }
 
   /// Returns the token behind this one, or the end.
-  const Token& next_token() const { return tokens_[std::min(at_ + 1, tokens_.size() - 1)]; }
+  const ConstraintToken& next_token() const {
+    return tokens_[std::min(at_ + 1, tokens_.size() - 1)];
+  }
 
   bool is_conditional() const {
     return !constraint_.steps_.empty() &&
@@ -181,7 +77,7 @@ class ConstraintParser {
   }
 
   std::string found() const {
-    return token().kind == TokenKind::end ? "the end" : quoted_text(token().text);
+    return token().kind == ConstraintTokenKind::end ? "the end" : quoted_text(token().text);
   }
 
   /// Returns "character 5", counted from 1 to the start of the token.
@@ -196,7 +92,7 @@ class ConstraintParser {
   }
 
   Error unexpected(const std::string& expected) const {
-    if (token().kind == TokenKind::unknown) {
+    if (token().kind == ConstraintTokenKind::unknown) {
       return problem(found() + ": " + token().problem, kConstraintSyntaxText);
     }
     return problem("expected " + expected + ", found " + found(), kConstraintSyntaxText);
@@ -215,36 +111,37 @@ class ConstraintParser {
   }
 
   bool take(std::string_view sign) {
-    if (token().kind != TokenKind::sign || token().text != sign) return false;
+    if (token().kind != ConstraintTokenKind::sign || token().text != sign) return false;
     ++at_;
     return true;
   }
 
   /// Takes a joining word where no parameter can be.
   bool take_word(std::string_view word) {
-    if (token().kind != TokenKind::name || lower_case(token().text) != word) return false;
+    if (token().kind != ConstraintTokenKind::name || lower_case(token().text) != word) return false;
     ++at_;
     return true;
   }
 
   /// Takes a `not` that is not the parameter of that name: an operand follows.
   bool take_not() {
-    const Token& next = next_token();
-    const bool denies = next.kind == TokenKind::name || next.kind == TokenKind::number ||
-                        next.kind == TokenKind::quoted ||
-                        (next.kind == TokenKind::sign && next.text == "(");
+    const ConstraintToken& next = next_token();
+    const bool denies = next.kind == ConstraintTokenKind::name ||
+                        next.kind == ConstraintTokenKind::number ||
+                        next.kind == ConstraintTokenKind::quoted ||
+                        (next.kind == ConstraintTokenKind::sign && next.text == "(");
     return denies && take_word("not");
   }
 
-  std::optional<std::size_t> place_of(const Token& name) const {
-    if (name.kind != TokenKind::name) return std::nullopt;
+  std::optional<std::size_t> place_of(const ConstraintToken& name) const {
+    if (name.kind != ConstraintTokenKind::name) return std::nullopt;
     const auto it = std::find_if(parameters_.begin(), parameters_.end(),
                                  [&](const Parameter& p) { return p.name == name.text; });
     if (it == parameters_.end()) return std::nullopt;
     return static_cast<std::size_t>(it - parameters_.begin());
   }
 
-  const Choices* choices_of(const Token& name) const {
+  const Choices* choices_of(const ConstraintToken& name) const {
     const auto place = place_of(name);
     return place ? std::get_if<Choices>(&parameters_[*place].domain) : nullptr;
   }
@@ -272,7 +169,7 @@ class ConstraintParser {
     const auto first = operand();
     HOCKET_TRY(first);
     Kind kind = *first;
-    while (token().kind == TokenKind::name && lower_case(token().text) == word) {
+    while (token().kind == ConstraintTokenKind::name && lower_case(token().text) == word) {
       if (kind == Kind::number) return failure(unexpected("one of <=, <, >=, >, ==, !="));
       ++at_;
       const auto next = operand();
@@ -304,7 +201,7 @@ class ConstraintParser {
     if (*by_words) return Kind::condition;
     const auto left = sum(depth);
     HOCKET_TRY(left);
-    if (*left == Kind::condition || token().kind != TokenKind::comparison) return *left;
+    if (*left == Kind::condition || token().kind != ConstraintTokenKind::comparison) return *left;
     const Operation operation = compared_by(token().text);
     ++at_;
     HOCKET_TRY(number_only(sum(depth)));
@@ -315,18 +212,22 @@ class ConstraintParser {
   static Operation compared_by(std::string_view sign) {
     constexpr Operation kOperations[] = {Operation::at_most, Operation::below, Operation::at_least,
                                          Operation::above,   Operation::equal, Operation::unequal};
-    return kOperations[std::find(std::begin(kComparisons), std::end(kComparisons), sign) -
-                       std::begin(kComparisons)];
+    return kOperations[std::find(std::begin(kConstraintComparisons),
+                                 std::end(kConstraintComparisons), sign) -
+                       std::begin(kConstraintComparisons)];
   }
 
   /// Parses a comparison of a choice with a word or with another choice, in either order; false if
   /// there is none here.
   Result<bool> words() {
-    if (token().kind == TokenKind::end || next_token().kind != TokenKind::comparison) return false;
-    const Token& left = tokens_[at_];
-    const Token& right = tokens_[at_ + 2];  // behind a comparison there is at least the end
+    if (token().kind == ConstraintTokenKind::end ||
+        next_token().kind != ConstraintTokenKind::comparison)
+      return false;
+    const ConstraintToken& left = tokens_[at_];
+    const ConstraintToken& right =
+        tokens_[at_ + 2];  // behind a comparison there is at least the end
     const bool turned = !choices_of(left);
-    const Token& subject = turned ? right : left;
+    const ConstraintToken& subject = turned ? right : left;
     const auto* choices = choices_of(subject);
     if (!choices) return false;
     const Operation operation = compared_by(next_token().text);
@@ -398,20 +299,21 @@ class ConstraintParser {
                            kConstraintSyntaxText));
   }
 
-  Error not_a_number(const Token& name) const {
+  Error not_a_number(const ConstraintToken& name) const {
     const Domain& domain = parameters_[*place_of(name)].domain;
     return problem("parameter " + std::string(name.text) +
                        " holds words: compare it alone, by == or !=, with " + describe(domain),
                    kConstraintSyntaxText);
   }
 
-  Error not_a_word(const Token& subject, const Choices& choices) const {
+  Error not_a_word(const ConstraintToken& subject, const Choices& choices) const {
     const std::string_view rest = token().rest;
     const bool is_one_token =
-        token().kind == TokenKind::quoted || rest.size() > subject.rest.size();
+        token().kind == ConstraintTokenKind::quoted || rest.size() > subject.rest.size();
     const std::string_view word =
         is_one_token ? token().text : rest.substr(0, rest.find_first_of(" \t)"));
-    const std::string wrong = token().kind == TokenKind::end ? found() : quoted_text(word);
+    const std::string wrong =
+        token().kind == ConstraintTokenKind::end ? found() : quoted_text(word);
     return problem(
         "parameter " + std::string(subject.text) + " is never " + wrong,
         meant(word, choices.names) + "it is " + describe(parameters_[*place_of(subject)].domain));
@@ -435,7 +337,8 @@ class ConstraintParser {
     HOCKET_TRY(first);
     for (;;) {
       const bool is_plus = token().text == "+";
-      if (token().kind != TokenKind::sign || (!is_plus && token().text != "-")) return *first;
+      if (token().kind != ConstraintTokenKind::sign || (!is_plus && token().text != "-"))
+        return *first;
       HOCKET_TRY(number_only(first));
       ++at_;
       HOCKET_TRY(number_only(product(depth)));
@@ -448,7 +351,8 @@ class ConstraintParser {
     HOCKET_TRY(first);
     for (;;) {
       const bool is_times = token().text == "*";
-      if (token().kind != TokenKind::sign || (!is_times && token().text != "/")) return *first;
+      if (token().kind != ConstraintTokenKind::sign || (!is_times && token().text != "/"))
+        return *first;
       HOCKET_TRY(number_only(first));
       ++at_;
       HOCKET_TRY(number_only(factor(depth)));
@@ -469,7 +373,7 @@ class ConstraintParser {
       if (!take(")")) return failure(unexpected(")"));
       return *inner;
     }
-    if (token().kind == TokenKind::number) {
+    if (token().kind == ConstraintTokenKind::number) {
       add_number(token().number);
       ++at_;
       return Kind::number;
@@ -492,7 +396,7 @@ class ConstraintParser {
   Error no_parameter() const {
     const bool is_joining =
         std::ranges::find(kJoiningWords, lower_case(token().text)) != std::end(kJoiningWords);
-    if (token().kind != TokenKind::name || is_joining) {
+    if (token().kind != ConstraintTokenKind::name || is_joining) {
       return unexpected("a parameter, a number or (");
     }
     const std::string nearest = meant(token().text, names());
@@ -502,7 +406,7 @@ class ConstraintParser {
   }
 
   std::string_view text_;
-  std::vector<Token> tokens_;
+  std::vector<ConstraintToken> tokens_;
   std::span<const Parameter> parameters_;
   std::size_t at_ = 0;
   Constraint constraint_;

@@ -36,7 +36,7 @@ std::optional<Params> Confirmation::next() const {
   if (&winner_ == &of_default() || has_failed()) return std::nullopt;
   const std::size_t round = runs_.size() / entrants_.size(), open = runs_.size() % entrants_.size();
   if (open == 0) {
-    // Where the default failed, the only question is whether a candidate works.
+    // A default that failed has no runs to compare with: a candidate has to work, no more.
     const int most = default_failed() ? std::min(most_pairs(), kFewestPairs) : most_pairs();
     if (static_cast<int>(round) >= most) return std::nullopt;
     if (!default_failed() && verdict().is_decided()) return std::nullopt;
