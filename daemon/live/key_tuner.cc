@@ -165,9 +165,10 @@ Result<void> KeyTuner::begin_study(const RunningJob& job) {
   auto definition = live_definition(job.description);
   HOCKET_TRY(definition);
   // A drift begins a new search; each has its own seed.
-  const auto studies = parts_.store.studies();
+  UnreadRows unread;
+  const auto studies = parts_.store.studies(&unread);
   HOCKET_TRY(studies);
-  definition->seed = static_cast<std::int64_t>(studies->size()) + 1;
+  definition->seed = static_cast<std::int64_t>(studies->size() + unread.size()) + 1;
   definition->method = parts_.method;
   const auto donor = nearest_donor(parts_.store, *definition,
                                    {job.description.topology, job.description.workload});
@@ -197,7 +198,8 @@ Result<void> KeyTuner::begin_study(const RunningJob& job) {
 }
 
 Result<void> KeyTuner::resume_study(const RunningJob& job) {
-  const auto studies = parts_.store.studies();
+  UnreadRows unread;
+  const auto studies = parts_.store.studies(&unread);
   HOCKET_TRY(studies);
   const auto expected = live_definition(job.description);
   HOCKET_TRY(expected);

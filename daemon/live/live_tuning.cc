@@ -170,12 +170,13 @@ LiveTuning::Key* LiveTuning::find_key(const ConfigKey& key) {
 
 Result<std::unique_ptr<LiveTuning::Key>> LiveTuning::load_key(const ConfigKey& key) {
   std::optional<std::int64_t> topology_id, workload_id;
-  const auto topologies = parts_.store.topologies();
+  UnreadRows unread;
+  const auto topologies = parts_.store.topologies(&unread);
   HOCKET_TRY(topologies);
   for (const auto& row : *topologies) {
     if (row.fingerprint == key.topology) topology_id = row.id;
   }
-  const auto workloads = parts_.store.workloads(key.workload);
+  const auto workloads = parts_.store.workloads(key.workload, &unread);
   HOCKET_TRY(workloads);
   for (const auto& row : *workloads) {
     if (row.fingerprint == key.workload) workload_id = row.id;
@@ -388,8 +389,11 @@ Result<void> LiveTuning::look_for_changes() {
   const auto changes = parts_.store.change_count();
   HOCKET_TRY(changes);
   if (change_count_ == *changes) return {};
-  const auto staged = parts_.store.promotions({.stage = PromotionStage::staged});
+  UnreadRows unread;
+  const auto staged = parts_.store.promotions({.stage = PromotionStage::staged}, &unread);
   HOCKET_TRY(staged);
+  for (const std::string& row : unread)
+    parts_.log.write(LogLevel::error, "live tuning leaves a row out", {{"error", row}});
   const auto rows = parts_.store.keys();
   HOCKET_TRY(rows);
   for (const KeyRow& row : *rows) {
