@@ -174,7 +174,7 @@ class Sequence {
     request.last_event_id = bytes_.one_of({"", "1", "3", "x"});
     const auto reply = daemon_->api.handle(request, false);
     if (const auto* stream = std::get_if<hocket::EventStream>(&reply)) {
-      streams_.push_back(stream->subscriber);
+      streams_.push_back(stream->hold);
     } else {
       check(std::get<hocket::ServiceResponse>(reply));
     }
@@ -184,7 +184,6 @@ class Sequence {
     if (streams_.empty()) return;
     const auto closed =
         streams_.begin() + static_cast<std::ptrdiff_t>(bytes_.below(streams_.size()));
-    daemon_->api.stream_closed(*closed);
     streams_.erase(closed);
   }
 
@@ -226,14 +225,15 @@ class Sequence {
   void answer_offer() {
     const std::string id = job();
     const bool is_version = bytes_.below(2) == 1;
-    const auto newest =
-        daemon_->feed
-            .position(is_version ? hocket::job_config_topic(id) : hocket::job_candidate_topic(id))
-            .newest;
+    const std::uint64_t number = daemon_->jobs.find(id).value_or(hocket::RunningJob{}).number;
+    const auto newest = daemon_->feed
+                            .position(is_version ? hocket::job_config_topic(number)
+                                                 : hocket::job_candidate_topic(number))
+                            .newest;
     if (!newest) return;
     const char* what = is_version ? "version" : "trial";
-    const std::int64_t number = json::parse(newest->data).at(what);
-    report(json::array({outcome(what, number, 1'000'000)}));
+    const std::int64_t offered = json::parse(newest->data).at(what);
+    report(json::array({outcome(what, offered, 1'000'000)}));
   }
 
   void tick() {
@@ -325,7 +325,7 @@ class Sequence {
   std::unique_ptr<hocket::Store> store_ =
       hocket::open_store_in_memory([this] { return clock_.now + wall_ahead_ns_; });
   std::unique_ptr<hocket::DaemonState> daemon_;
-  std::vector<std::string> streams_;  ///< subscribers
+  std::vector<std::shared_ptr<const hocket::StreamHold>> streams_;
 };
 
 }  // namespace
