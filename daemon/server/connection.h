@@ -45,6 +45,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   static IoTask<void> run(std::shared_ptr<HttpConnection> self);
   IoTask<void> serve();
   IoTask<bool> handshake();
+  IoTask<void> explain_tls();
   /// Returns null if the client has left.
   std::unique_ptr<RequestParser> make_parser(const ServerLimits& limits);
   void report_foreign(const ServiceResponse& refusal);

@@ -159,6 +159,20 @@ TEST(Tls, RefusesPlainTextOldVersionsAndSilence) {
   server.until([](const ServerCounts& c) { return c.failed_handshakes == 3; });
 }
 
+TEST(Tls, TellsAClientWithoutTlsWhatThePortSpeaks) {
+  const TemporaryFolder folder;
+  ServerOptions options;
+  options.tls = make_files(folder, "server");
+  RunningServer server(options);
+  server.start();
+  RawClient client(server.port());
+  client.get("/" + std::string(3000, 'x'));
+  const RawResponse response = client.read_response();
+  EXPECT_EQ(response.status, 400);
+  EXPECT_THAT(response.body, HasSubstr("https://"));
+  EXPECT_TRUE(client.is_closed());
+}
+
 TEST(Tls, TakesTheOldestVersionThatIsAllowed) {
   hocket::TemporaryFolder folder;
   ServerOptions options;
