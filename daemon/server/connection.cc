@@ -69,11 +69,8 @@ HttpConnection::HttpConnection(ServerState& state, IoSocket socket, asio::ssl::c
 
 HttpConnection::~HttpConnection() {
   events_.reset();
-  if (subscriber_) {
-    state_.counters.open_streams.subtract(1);
-    state_.errors.contain(ErrorOrigin::stream, {{"subscriber", *subscriber_}},
-                          [this] { state_.service.stream_closed(*subscriber_); });
-  }
+  if (is_stream_) state_.counters.open_streams.subtract(1);
+  hold_.reset();
   state_.counters.open_connections.subtract(1);
   state_.connections.erase(place_);
   state_.on_left();
@@ -110,6 +107,7 @@ void HttpConnection::close() {
 }
 
 void HttpConnection::check(std::int64_t now) {
+  if (events_ && hold_ && hold_->is_over()) close();
   if (events_) events_->check(now);
   if (is_woken_) wake();  // TLS had finished one read of a record and started the next
   if (now < deadline_ns_) return;
@@ -360,7 +358,8 @@ void HttpConnection::wake() {
 }
 
 IoTask<bool> HttpConnection::stream_events(EventStream events, bool is_head) {
-  subscriber_ = std::move(events.subscriber);
+  hold_ = std::move(events.hold);
+  is_stream_ = true;
   state_.counters.open_streams.add(1);
   state_.counters.responses_by_class[2].add(1);
   const std::string head = event_stream_head(state_.date());

@@ -352,25 +352,6 @@ TEST(Server, AServiceThatThrowsIsA500) {
   EXPECT_EQ(server.errors.count(ErrorOrigin::handler), 2u);
 }
 
-TEST(Server, AServiceThatThrowsAnythingWhenAStreamEndsGoesOn) {
-  RunningServer server;
-  server.service.later = [](const ServiceRequest& r, bool) -> ServiceReply {
-    if (r.target == "/watch") return EventStream{{{"topic", 0}}, "job"};
-    return text_response("fine");
-  };
-  server.service.at_close = [] { throw 7; };
-  server.start();
-  RawClient watcher(server.port());
-  watcher.get("/watch");
-  watcher.read_until("\r\n\r\n");
-  watcher.close();
-  server.until([](const ServerCounts& c) { return c.open_connections == 0; });
-  EXPECT_EQ(server.errors.count(ErrorOrigin::stream), 1u);
-  RawClient client(server.port());
-  client.get("/");
-  EXPECT_EQ(client.read_response().body, "fine");
-}
-
 TEST(Server, RequestsThatComputeForLongDoNotDelayOthers) {
   ServerOptions options;
   options.worker_threads = 1;

@@ -92,8 +92,8 @@ TEST(Tls, CarriesRequestsAndEvents) {
   options.tls = make_files(folder, "a");
   options.address = "0.0.0.0";  // a non-loopback address is allowed with TLS
   RunningServer server(options);
-  server.service.later = [](const ServiceRequest& request, bool) -> ServiceReply {
-    if (request.target == "/watch") return EventStream{{{"topic", 0}}, "x"};
+  server.service.later = [&](const ServiceRequest& request, bool) -> ServiceReply {
+    if (request.target == "/watch") return EventStream{{{"topic", 0}}, server.service.hold("x")};
     return text_response(request.target + "\n");
   };
   server.start();
