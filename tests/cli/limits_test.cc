@@ -16,11 +16,11 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-const std::string kTune =
+const std::string kTuneCommand =
     "tune --param X=int:1..4 --trials 2 --objective 'regex:t=([0-9]+)' -- "
     "sh -c 'echo t=$X'";
 
-const std::string kServe = "serve --listen 127.0.0.1:0 --no-tokens";
+const std::string kServeCommand = "serve --listen 127.0.0.1:0 --no-tokens";
 
 struct Said {
   int status = 0;  ///< as in a shell
@@ -52,7 +52,7 @@ class LimitsTest : public ::testing::Test {
 
 TEST_F(LimitsTest, TooFewOpenFilesAreRefusedWithTheNumberThatIsNeeded) {
   for (int files = 10; files < 64; files += 9) {
-    for (const std::string& verb : {std::string("studies"), kTune, kServe}) {
+    for (const std::string& verb : {std::string("studies"), kTuneCommand, kServeCommand}) {
       const Said said = run("ulimit -n " + std::to_string(files), verb);
       EXPECT_EQ(said.status, 2) << said.text;
       EXPECT_THAT(said.text, HasSubstr("only " + std::to_string(files) + " files may be open"));
@@ -62,15 +62,15 @@ TEST_F(LimitsTest, TooFewOpenFilesAreRefusedWithTheNumberThatIsNeeded) {
 }
 
 TEST_F(LimitsTest, TheNumberOfOpenFilesThatIsNamedSuffices) {
-  EXPECT_EQ(run("ulimit -n 64", kTune).status, 3);
+  EXPECT_EQ(run("ulimit -n 64", kTuneCommand).status, 3);
   EXPECT_EQ(run("ulimit -n 64", "studies").status, 0);
   EXPECT_EQ(run("ulimit -n 64", "run --ranks 2 -- true").status, 0);
 }
 
 TEST_F(LimitsTest, AFileThatMayNotGrowIsAsAFullDisk) {
-  ASSERT_EQ(run("true", kTune).status, 3);
+  ASSERT_EQ(run("true", kTuneCommand).status, 3);
   for (const char* limit : {"ulimit -f 0", "ulimit -f 1"}) {
-    for (const std::string& verb : {kTune, kServe}) {
+    for (const std::string& verb : {kTuneCommand, kServeCommand}) {
       const Said said = run(limit, verb);
       EXPECT_EQ(said.status, 2) << said.text;
       EXPECT_THAT(said.text, AllOf(HasSubstr("disk full"), HasSubstr("ulimit -f")));
