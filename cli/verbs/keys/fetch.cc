@@ -106,7 +106,7 @@ Result<nlohmann::json> promoted_config(const nlohmann::json& answer,
     return *setting;
   ScheduleConfig config;
   JsonReader reader(answer, "the daemon's answer");
-  reader.part("config", config, read_schedule_config);
+  reader.part("config", config, read_known_knobs);
   HOCKET_TRY(reader.done());
   return to_json(config);
 }
@@ -142,8 +142,13 @@ std::string environment_text(const FoundSetting& found, bool is_for_shell) {
 }
 
 Result<std::string> arguments_text(const FoundSetting& found, VerbContext& context) {
-  if (!context.command)
+  if (!context.command) {
+    // Each parameter stands in the arguments.
+    std::vector<std::string> places;
+    for (const auto& [name, value] : found.setting.params) places.push_back("{" + name + "}");
+    HOCKET_TRY(check_filled(places, found.setting, found.words, found.allowed_variables));
     return shell_text(setting_arguments(found.tuned_command, found.setting.params)) + "\n";
+  }
   const auto filled = filled_command(*context.command, found);
   HOCKET_TRY(filled);
   for (const auto& note : filled->notes) context.err << "hocket: " << note << '\n';
