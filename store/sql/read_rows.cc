@@ -154,6 +154,8 @@ Result<PromotionRow> read_promotion(const Rows& row) {
   HOCKET_TRY(config);
   const auto origin = parse_promotion_origin(row.text(9));
   if (!origin) return unknown_word(row, "origin");
+  auto declared = read_document(row, 14);
+  HOCKET_TRY(declared);
   const auto stage = parse_promotion_stage(row.text(10));
   if (!stage) return unknown_word(row, "stage");
   PromotionRow promotion{.id = row.integer(0),
@@ -167,7 +169,8 @@ Result<PromotionRow> read_promotion(const Rows& row) {
                          .stage = *stage,
                          .actor = row.text(11),
                          .note = row.text(12),
-                         .removed_study = row.text(13)};
+                         .removed_study = row.text(13),
+                         .declared = std::move(*declared)};
   if (row.is_null(5) && row.is_null(6) && row.is_null(7)) return promotion;
   const MeasuredGain measured{row.real(5), row.real(6), row.real(7)};
   if (row.is_null(5) || row.is_null(6) || row.is_null(7) || !std::isfinite(measured.value) ||

@@ -116,7 +116,8 @@ TEST(Version2, KeepsEverythingThatVersion1Had) {
                               .study_id = 1,
                               .config = {{"X", 4}},
                               .measured = MeasuredGain{104, 125, 0.16800000000000048},
-                              .promoted_at_ns = 1795274312109390245};
+                              .promoted_at_ns = 1795274312109390245,
+                              .declared = must(store->study("1")).definition.at("space")};
   EXPECT_EQ(promotions[0], expected);
   EXPECT_EQ(promotions[1].config, nlohmann::json({{"X", 4}}));
   const auto key = must(store->keys()).at(0);
@@ -132,11 +133,24 @@ TEST(Version2, KeepsEverythingThatVersion1Had) {
   EXPECT_EQ(must(store->start_trial({2, {}, {{"X", 1}}, "w", 5})).id, 41) << "ids go on";
   EXPECT_EQ(must(store->promote({.topology_id = 1,
                                  .workload_id = 1,
-                                 .config = {{"X", 5}},
+                                 .config = {{"X", 4}},
                                  .origin = PromotionOrigin::push}))
                 .id,
             3);
   EXPECT_EQ(must(store->audit({})).size(), 1u);
+}
+
+TEST(Version8, GivesVersionsWhatTheirStudiesDeclare) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("store.db");
+  write_version_1(path);
+  auto old = must(Connection::open(path, Connection::Mode::create, 0));
+  must(old.execute("UPDATE studies SET definition = '{\"space\":7}' WHERE id = 2"));
+  must(old.execute("UPDATE promotions SET study_id = 2, config = '{\"Y\":1}' WHERE id = 2"));
+  const auto store = must(open_store(path));
+  const auto promotions = must(store->promotions({}));
+  EXPECT_EQ(promotions[0].declared, must(store->study("1")).definition.at("space"));
+  EXPECT_EQ(promotions[1].declared, nlohmann::json::object());
 }
 
 /// Returns every row of every table of version 2.
