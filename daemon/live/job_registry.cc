@@ -1,6 +1,7 @@
 #include "daemon/live/job_registry.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/statistics.h"
 #include "daemon/live/job_fit.h"
@@ -60,11 +61,15 @@ Result<void> JobRegistry::check_room(const JobDescription& description, const st
                      " as one daemon keeps; try again when some have ended");
 }
 
-Result<RunningJob> JobRegistry::enter(const JobDescription& description, std::int64_t now_ns,
-                                      std::size_t bytes) {
+Result<std::optional<RunningJob>> JobRegistry::enter(const JobDescription& description,
+                                                     std::int64_t now_ns, std::size_t bytes,
+                                                     JobOwner owner) {
   const ConfigKey key{fingerprint(description.topology), fingerprint(description.workload)};
   const std::string key_text = to_string(key);
   std::lock_guard lock(mutex_);
+  const auto known = jobs_.find(description.id);
+  const bool is_anothers = known != jobs_.end() && known->second.job.owner.token != owner.token;
+  if (is_anothers && !owner.is_admin) return std::nullopt;
   HOCKET_TRY(check_room(description, key_text, bytes));
   const auto [place, is_new] = jobs_.try_emplace(description.id);
   RunningJob& job = place->second.job;
@@ -77,6 +82,7 @@ Result<RunningJob> JobRegistry::enter(const JobDescription& description, std::in
   place->second.bytes = bytes;
   ++revision_;
   job.description = description;
+  job.owner = std::move(owner);
   job.key = key;
   by_key_[key_text][job.number] = &job;
   job.version = description.version;
@@ -227,6 +233,13 @@ std::optional<RunningJob> JobRegistry::find(const std::string& id) const {
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return std::nullopt;
   return found->second.job;
+}
+
+std::optional<JobOwner> JobRegistry::owner_of(const std::string& id) const {
+  std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return std::nullopt;
+  return found->second.job.owner;
 }
 
 std::vector<RunningJob> JobRegistry::list() const {

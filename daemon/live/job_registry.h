@@ -28,9 +28,18 @@ struct JobChange {
   std::optional<double> current_ns = {}, candidate_ns = {};  ///< medians, if it was measured
 };
 
+/// Whose job it is: the token with which it registered.
+struct JobOwner {
+  std::string token = {};  ///< name of the token
+  bool is_admin = true;    ///< the token's role is admin
+
+  bool operator==(const JobOwner&) const = default;
+};
+
 /// A running job.
 struct RunningJob {
   JobDescription description;
+  JobOwner owner;
   ConfigKey key;
   std::uint64_t number = 0;  ///< order of arrival
   int streams = 0;           ///< open event streams; without one the job cannot be reached
@@ -60,9 +69,10 @@ class JobRegistry {
   explicit JobRegistry(MemoryLimits limits = {}) : limits_(limits) {}
 
   /// Registers a job, or registers it again. `bytes` is the length of its description. Returns
-  /// unavailable if the registry is full.
-  Result<RunningJob> enter(const JobDescription& description, std::int64_t now_ns,
-                           std::size_t bytes = 0);
+  /// nothing if another token has registered a job with that id; administrators may take its place.
+  /// Returns unavailable if the registry is full.
+  Result<std::optional<RunningJob>> enter(const JobDescription& description, std::int64_t now_ns,
+                                          std::size_t bytes = 0, JobOwner owner = {});
 
   /// Applies a report. Returns false for an unknown job.
   bool report(const JobReport& report, std::int64_t now_ns);
@@ -84,6 +94,7 @@ class JobRegistry {
   std::uint64_t revision() const;
   std::size_t size() const;
   std::optional<RunningJob> find(const std::string& id) const;
+  std::optional<JobOwner> owner_of(const std::string& id) const;
   /// Returns what a job's ranks counted in its latest steps, oldest first: at most kJobCountedSteps
   /// and kJobCounters, fewer when the jobs together reach MemoryLimits::job_counters. Empty for an
   /// unknown job.

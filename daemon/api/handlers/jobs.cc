@@ -104,6 +104,12 @@ Result<void> take_requests(Store& store, const ProfileRequestRow& request) {
   }
 }
 
+/// The answer to a token that acts for the job of another one.
+ServiceResponse not_its_job(const RouteCall& call, const std::string& id) {
+  return forbidden("job " + id + " was registered with another token; only that one, and tokens " +
+                   "with the role admin, act for it; this one is of " + call.who.name);
+}
+
 Result<ServiceReply> watch(const RouteCall& call) {
   const auto key_text = call.target.find("key");
   if (!key_text) {
@@ -117,6 +123,7 @@ Result<ServiceReply> watch(const RouteCall& call) {
   if (const auto job_text = call.target.find("job")) {
     const std::string id(*job_text);
     const auto job = call.parts.jobs.find(id);
+    if (job && !call.may_act_for(job->owner.token)) return not_its_job(call, id);
     if (job && job->key != *key) {
       return failure(ErrorCode::invalid_argument,
                      "query \"key\": job " + id + " has the key " + to_string(job->key));
@@ -158,12 +165,14 @@ Result<ServiceReply> enter_job(const RouteCall& call) {
   HOCKET_TRY(LiveTuning::check(*job));
   HOCKET_TRY(call.parts.store.upsert_topology(job->topology));
   HOCKET_TRY(call.parts.store.upsert_workload(job->workload));
-  const auto entered =
-      call.parts.jobs.enter(*job, call.parts.clock.now_ns(), call.request.body.size());
+  const auto entered = call.parts.jobs.enter(
+      *job, call.parts.clock.now_ns(), call.request.body.size(),
+      {.token = call.who.name, .is_admin = call.who.role == AccessRole::admin});
   HOCKET_TRY(entered);
+  if (!*entered) return not_its_job(call, job->id);
   call.parts.log.write(LogLevel::info, "job",
                        {{"id", job->id}, {"name", job->name}, {"host", job->host}});
-  return json_response({{"key", to_string(entered->key)}});
+  return json_response({{"key", to_string((*entered)->key)}});
 }
 
 Result<ServiceReply> list_jobs(const RouteCall& call) {
@@ -248,6 +257,8 @@ Result<ServiceReply> report(const RouteCall& call) {
   HOCKET_TRY(body);
   auto report = job_report_from_json(*body);
   HOCKET_TRY(report);
+  const auto owner = call.parts.jobs.owner_of(report->job);
+  if (owner && !call.may_act_for(owner->token)) return not_its_job(call, report->job);
   if (!call.parts.jobs.report(*report, call.parts.clock.now_ns())) {
     return failure(ErrorCode::not_found,
                    "job " + report->job + " is not known; POST its description to /v1/jobs");
