@@ -77,9 +77,10 @@ std::optional<ServiceReply> Api::answer_at_once(const ServiceRequest& request) {
 
 std::optional<ServiceReply> Api::known_config(const ServiceRequest& request,
                                               std::string_view key) const {
-  if (!may(parts_.tokens.identify(request.authorization), AccessRole::read)) return std::nullopt;
+  const auto who = parts_.tokens.identify(request.authorization);
+  if (!may(who, AccessRole::read)) return std::nullopt;
   // Keys contain no characters that need escaping, so the path matches without decoding.
-  const auto entry = parts_.board.cached(key);
+  const auto entry = parts_.board.cached(key, speaks_for(*who));
   if (!entry) return std::nullopt;
   ServiceResponse response;
   response.etag = entry->etag;

@@ -84,7 +84,9 @@ Result<std::optional<RunningJob>> JobRegistry::enter(const JobDescription& descr
   job.description = description;
   job.owner = std::move(owner);
   job.key = key;
-  by_key_[key_text][job.number] = &job;
+  KeyJobs& of_key = by_key_[key_text];
+  of_key.jobs[job.number] = &job;
+  ++of_key.owners[job.owner.speaks_for()];
   job.version = description.version;
   job.seen_at_ns = now_ns;
   return job;
@@ -92,8 +94,11 @@ Result<std::optional<RunningJob>> JobRegistry::enter(const JobDescription& descr
 
 void JobRegistry::forget_key_of(const RunningJob& job) {
   const auto found = by_key_.find(to_string(job.key));
-  found->second.erase(job.number);
-  if (found->second.empty()) by_key_.erase(found);
+  auto& [jobs, owners] = found->second;
+  jobs.erase(job.number);
+  const auto owner = owners.find(job.owner.speaks_for());
+  if (--owner->second == 0) owners.erase(owner);
+  if (jobs.empty()) by_key_.erase(found);
 }
 
 bool JobRegistry::report(const JobReport& report, std::int64_t now_ns) {
@@ -242,6 +247,15 @@ std::optional<JobOwner> JobRegistry::owner_of(const std::string& id) const {
   return found->second.job.owner;
 }
 
+std::set<std::string> JobRegistry::owners(const ConfigKey& key) const {
+  std::lock_guard lock(mutex_);
+  std::set<std::string> owners;
+  const auto found = by_key_.find(to_string(key));
+  if (found == by_key_.end()) return owners;
+  for (const auto& [owner, count] : found->second.owners) owners.insert(owner);
+  return owners;
+}
+
 std::vector<RunningJob> JobRegistry::list() const {
   std::vector<RunningJob> jobs;
   {
@@ -257,7 +271,7 @@ void JobRegistry::for_each(const ConfigKey& key,
   std::lock_guard lock(mutex_);
   const auto found = by_key_.find(to_string(key));
   if (found == by_key_.end()) return;
-  for (const auto& [number, job] : found->second) {
+  for (const auto& [number, job] : found->second.jobs) {
     if (!visit(*job)) return;
   }
 }

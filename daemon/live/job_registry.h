@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct JobOwner {
   std::string token = {};  ///< name of the token
   bool is_admin = true;    ///< the token's role is admin
 
+  /// Returns the owner for whose jobs this one decides what they get: empty, for all, if it is an
+  /// administrator's, who may choose for all anyway.
+  std::string speaks_for() const { return is_admin ? std::string() : token; }
   bool operator==(const JobOwner&) const = default;
 };
 
@@ -95,6 +99,8 @@ class JobRegistry {
   std::size_t size() const;
   std::optional<RunningJob> find(const std::string& id) const;
   std::optional<JobOwner> owner_of(const std::string& id) const;
+  /// Returns for whom the jobs of a key speak (JobOwner::speaks_for).
+  std::set<std::string> owners(const ConfigKey& key) const;
   /// Returns what a job's ranks counted in its latest steps, oldest first: at most kJobCountedSteps
   /// and kJobCounters, fewer when the jobs together reach MemoryLimits::job_counters. Empty for an
   /// unknown job.
@@ -130,8 +136,11 @@ class JobRegistry {
   // Guarded by mutex_:
   // Indexed by id.
   Entries jobs_;
-  /// Indexed by the key's text, then by number; points into jobs_.
-  std::map<std::string, std::map<std::uint64_t, const RunningJob*>> by_key_;
+  struct KeyJobs {
+    std::map<std::uint64_t, const RunningJob*> jobs;  ///< by number; they are in jobs_
+    std::map<std::string, std::size_t> owners;        ///< how many jobs speak for each
+  };
+  std::map<std::string, KeyJobs> by_key_;  ///< by the key's text
   std::uint64_t arrivals_ = 0, revision_ = 0;
   std::size_t bytes_ = 0;     ///< bytes of all descriptions
   std::size_t counters_ = 0;  ///< number of counters that all jobs keep

@@ -73,8 +73,9 @@ class Assembled : public AssembledInputs, public DaemonState {
 
   /// Returns the body of a response; expects success.
   nlohmann::json ask(const std::string& method, const std::string& target,
-                     const nlohmann::json& body = nlohmann::json::object()) {
-    const auto response = call(method, target, body.dump());
+                     const nlohmann::json& body = nlohmann::json::object(),
+                     const std::string& authorization = "") {
+    const auto response = call(method, target, body.dump(), authorization);
     EXPECT_LT(response.status, 300) << method << " " << target << ": " << *response.body;
     return nlohmann::json::parse(*response.body);
   }

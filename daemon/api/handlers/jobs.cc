@@ -120,6 +120,7 @@ Result<ServiceReply> watch(const RouteCall& call) {
   std::int64_t last = last_event_of(call.request.last_event_id);
   const auto& feed = call.parts.feed;
   EventStream stream;
+  std::string owner;  // for whose versions; without a job those that are released to all
   if (const auto job_text = call.target.find("job")) {
     const std::string id(*job_text);
     const auto job = call.parts.jobs.find(id);
@@ -133,6 +134,7 @@ Result<ServiceReply> watch(const RouteCall& call) {
                      "job " + id + " is not known; POST its description to /v1/jobs");
     }
     last = std::max(last, job->version);
+    owner = job->owner.speaks_for();
     stream.subscriber = id;
     stream.topics.push_back(topic_after(feed, job_config_topic(id), last));
     // A candidate has no event id: a job that reconnects receives it again and recognizes the
@@ -147,11 +149,12 @@ Result<ServiceReply> watch(const RouteCall& call) {
   } else {
     HOCKET_TRY(call.parts.live.key_changed(*key));
   }
-  stream.topics.push_back(topic_after(feed, ConfigBoard::topic(*key_text), last));
+  stream.topics.push_back(topic_after(feed, ConfigBoard::topic(*key_text, owner), last));
   if (!stream.subscriber.empty()) {
-    stream.topics.back().receives = [&jobs = call.parts.jobs,
+    stream.topics.back().receives = [&jobs = call.parts.jobs, last,
                                      id = stream.subscriber](const FeedEvent& event) {
-      return !event.config || jobs.can_change_to(id, *event.config);
+      const bool is_newer = event.id.value_or(last + 1) > last;
+      return is_newer && (!event.config || jobs.can_change_to(id, *event.config));
     };
   }
   return stream;
