@@ -155,10 +155,4 @@ void Api::hide_folders(ServiceReply& reply) const {
       std::make_shared<const std::string>(parts_.hidden_folders.hide_in(*response->body));
 }
 
-void Api::stream_closed(const std::string& subscriber) {
-  if (subscriber.empty()) return;
-  if (parts_.jobs.stream_closed(subscriber, parts_.clock.now_ns()))
-    parts_.live.job_left(subscriber);
-}
-
 }  // namespace hocket

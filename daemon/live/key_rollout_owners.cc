@@ -30,8 +30,9 @@ Result<void> KeyRollout::look_for_owned(const std::optional<PromotionRow>& curre
         std::ranges::find(owned_rows_, version, &PromotionRow::id) != owned_rows_.end();
     if (is_there) return false;
     // It was replaced or withdrawn.
-    const std::string& canary = owned.second.rollout.canary();
-    if (!canary.empty() && canary != rollout_.canary())
+    const std::uint64_t canary = owned.second.rollout.canary_number();
+    const bool is_others = !rollout_.canary().empty() && canary == rollout_.canary_number();
+    if (!owned.second.rollout.canary().empty() && !is_others)
       parts_.feed.forget(job_config_topic(canary));
     return true;
   });
@@ -75,16 +76,18 @@ Result<void> KeyRollout::advance_owned(const std::string& owner, Owned& owned) {
     if (owned.rollout.staged() != 0) {
       parts_.jobs.for_each(key_, [&](const RunningJob& job) {
         if (job.owner.speaks_for() != owner) return true;
-        jobs.push_back(
-            {job.description.id, job.streams > 0, fit_of(job.description, owned.config), owner});
+        jobs.push_back({job.description.id, job.is_connected(),
+                        fit_of(job.description, owned.config), job.number, owner});
         return true;
       });
     }
     Rollout next = owned.rollout;
     const auto action = next.next(jobs, false, parts_.clock.now_ns());
     if (action) HOCKET_TRY(carry_out_owned(*action, owner, owned));
-    const std::string& before = owned.rollout.canary();
-    if (!before.empty() && before != next.canary()) parts_.feed.forget(job_config_topic(before));
+    const bool is_left =
+        !owned.rollout.canary().empty() &&
+        (next.canary().empty() || owned.rollout.canary_number() != next.canary_number());
+    if (is_left) parts_.feed.forget(job_config_topic(owned.rollout.canary_number()));
     owned.rollout = std::move(next);
     if (!action) return {};
   }

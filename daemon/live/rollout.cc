@@ -35,7 +35,7 @@ void Rollout::ended_first(const std::string& job) {
 }
 
 RolloutAction Rollout::decide(RolloutAction::Kind kind, std::string reason) {
-  RolloutAction action{kind, version_, std::exchange(canary_, {}), std::move(reason), {}};
+  RolloutAction action{kind, version_, std::exchange(canary_, {}), std::move(reason), 0, {}};
   if (kind == RolloutAction::Kind::hold) {
     *this = Rollout();
     return action;
@@ -51,7 +51,7 @@ RolloutAction Rollout::decide(RolloutAction::Kind kind, std::string reason) {
 RolloutAction Rollout::withdraw(std::set<std::string> owners, std::string reason) {
   using Kind = RolloutAction::Kind;
   if (owners.contains("")) owners.clear();
-  RolloutAction action{Kind::withdraw, version_, canary_, std::move(reason), std::move(owners)};
+  RolloutAction action{Kind::withdraw, version_, canary_, std::move(reason), 0, std::move(owners)};
   if (action.owners.empty()) {
     *this = Rollout();
   } else if (is_staged_) {
@@ -127,21 +127,24 @@ std::optional<RolloutAction> Rollout::next(std::span<const RolloutJob> jobs, boo
       leave_owner();
       if (left_.contains("")) return withdraw({}, first_rollback_);
     } else {
-      is_pending = !is_decided(std::ranges::find(jobs, canary_, &RolloutJob::id) != jobs.end());
+      is_pending = !is_decided(std::ranges::any_of(jobs, [this](const RolloutJob& job) {
+        return job.id == canary_ && job.number == canary_number_;
+      }));
     }
     if (is_pending && now_ns - offered_at_ns_ <= kCanaryLimitNs) return std::nullopt;
   }
   for (const RolloutJob& job : jobs) {
-    if (asked_.contains(job.id) || left_.contains(job.owner)) continue;
+    if (asked_.contains({job.id, job.number}) || left_.contains(job.owner)) continue;
     if (job.fit.fit != JobFitKind::now) continue;
     more_may_come = true;
     if (!job.is_connected) continue;
     if (is_pending) ++unanswered_;
     canary_ = job.id;
     canary_owner_ = job.owner;
-    asked_.insert(canary_);
+    canary_number_ = job.number;
+    asked_.emplace(canary_, canary_number_);
     offered_at_ns_ = now_ns;
-    return RolloutAction{Kind::offer, version_, canary_, "to try before the others"};
+    return RolloutAction{Kind::offer, version_, canary_, "to try before the others", job.number};
   }
   if (is_pending || more_may_come) return std::nullopt;
   return conclude(jobs);

@@ -45,6 +45,11 @@ bool RouteCall::may_act_for(std::string_view owner) const {
   return who.role == AccessRole::admin || (who.role == AccessRole::report && who.name == owner);
 }
 
+nlohmann::json with_unread(nlohmann::json document, const UnreadRows& unread) {
+  if (!unread.empty()) document["unreadable"] = unread;
+  return document;
+}
+
 ServiceResponse json_response(const nlohmann::json& document, int status) {
   ServiceResponse response;
   response.status = status;

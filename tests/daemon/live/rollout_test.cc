@@ -56,7 +56,7 @@ TEST(Rollout, AReleasedVersionIsTakenBackWhenMoreRollBackThanKeep) {
 }
 
 const std::vector<RolloutJob> kOwners = {
-    {"a1", true, {}, "ada"}, {"a2", true, {}, "ada"}, {"b1", true, {}, "bob"}};
+    {"a1", true, {}, 1, "ada"}, {"a2", true, {}, 2, "ada"}, {"b1", true, {}, 3, "bob"}};
 
 TEST(Rollout, ARollbackOfOneOwnersCanaryIsForItsJobsAlone) {
   Rollout rollout;
@@ -92,7 +92,7 @@ TEST(Rollout, WhatTheCanariesOfAllOwnersRollBackIsWithdrawn) {
 TEST(Rollout, AnAdministratorsCanarySpeaksForAll) {
   Rollout rollout;
   rollout.begin_staged(7);
-  const std::vector<RolloutJob> jobs = {{"r", true}, {"b1", true, {}, "bob"}};
+  const std::vector<RolloutJob> jobs = {{"r", true}, {"b1", true, {}, 2, "bob"}};
   ASSERT_EQ(rollout.next(jobs, false, 0)->job, "r");
   rollout.outcome("r", 7, ChangeStatus::rolled_back, "slower");
   const auto withdrawal = rollout.next(jobs, false, 0);
