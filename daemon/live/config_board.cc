@@ -6,6 +6,7 @@
 
 #include "core/protocol/job_message.h"
 #include "daemon/live/live_dependencies.h"
+#include "store/declared.h"
 #include "store/origin.h"
 #include "store/promoted_schedule.h"
 
@@ -18,6 +19,17 @@ bool is_ordered(const PromotionRow& version) {
   const bool is_decision =
       version.origin == PromotionOrigin::rollback || version.origin == PromotionOrigin::pin;
   return is_decision && version.actor != kDaemonActor;
+}
+
+/// Returns what a version of `key` declares. What cannot be read declares nothing.
+Result<nlohmann::json> declared_json(Store& store, const ConfigKey& key, const PromotionRow& row) {
+  UnreadRows unread;
+  const auto workloads = store.workloads(key.workload, &unread);
+  HOCKET_TRY(workloads);
+  const auto own = std::ranges::find(*workloads, key.workload, &WorkloadRow::fingerprint);
+  const auto declaration = declaration_of(
+      row.declared, own == workloads->end() ? nlohmann::json::object() : own->document);
+  return to_json(declaration.value_or(Declaration()));
 }
 
 }  // namespace
@@ -127,6 +139,9 @@ Result<ConfigBoard::EntryPtr> ConfigBoard::entry_of(const ConfigKey& key,
   nlohmann::json document = to_json(DaemonMessage(message));
   document["key"] = to_string(key);
   document["setting"] = row.config;
+  const auto declared = declared_json(store_, key, row);
+  HOCKET_TRY(declared);
+  document["declared"] = *declared;
   document["pinned"] = state->pinned;
   document["frozen"] = state->frozen;
   if (row.stage == PromotionStage::staged) document["kept_by"] = row.kept_by;

@@ -168,6 +168,12 @@ Result<void> check(const NewPromotion& promotion) {
       .and_then([&] { return check_actor(promotion.actor, promotion.note); });
 }
 
+nlohmann::json declared_in(const nlohmann::json& definition) {
+  const auto space = definition.find("space");
+  const bool is_there = space != definition.end() && space->is_object();
+  return is_there ? *space : nlohmann::json::object();
+}
+
 Result<void> check(const NewQuarantine& quarantine) {
   HOCKET_TRY(object_text(quarantine.config, "the quarantined configuration"));
   return check_actor(quarantine.actor, quarantine.reason);

@@ -155,9 +155,11 @@ Result<PromotionRow> read_promotion(const Rows& row) {
   HOCKET_TRY(config);
   const auto origin = parse_promotion_origin(row.text(9));
   if (!origin) return unknown_word(row, "origin");
+  auto declared = read_document(row, 14);
+  HOCKET_TRY(declared);
   const auto stage = parse_promotion_stage(row.text(10));
   if (!stage) return unknown_word(row, "stage");
-  auto kept_by = read_texts(row, 14, "the list of owners");
+  auto kept_by = read_texts(row, 15, "the list of owners");
   HOCKET_TRY(kept_by);
   PromotionRow promotion{.id = row.integer(0),
                          .topology_id = row.integer(1),
@@ -171,6 +173,7 @@ Result<PromotionRow> read_promotion(const Rows& row) {
                          .actor = row.text(11),
                          .note = row.text(12),
                          .removed_study = row.text(13),
+                         .declared = std::move(*declared),
                          .kept_by = std::move(*kept_by)};
   if (row.is_null(5) && row.is_null(6) && row.is_null(7)) return promotion;
   const MeasuredGain measured{row.real(5), row.real(6), row.real(7)};

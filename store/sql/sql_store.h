@@ -145,6 +145,8 @@ class SqlStore final : public Store {
   Result<ConfigKey> key_of(std::int64_t topology_id, std::int64_t workload_id);
   /// The same, and keeps others from changing the key until the transaction ends.
   Result<ConfigKey> locked_key(std::int64_t topology_id, std::int64_t workload_id);
+  /// Returns PromotionRow::declared of a new version with the text `config`.
+  Result<nlohmann::json> declared_for(const NewPromotion& promotion, std::string_view config);
   Result<KeyState> state_of(std::int64_t topology_id, std::int64_t workload_id);
   /// Returns not_found if there is none.
   Result<PromotionRow> version(std::int64_t id);

@@ -139,6 +139,37 @@ TEST_F(StoreKeys, RefusesVersionsThatAreNone) {
   EXPECT_THAT(must(store_->audit({})), IsEmpty());
 }
 
+TEST_F(StoreKeys, OnlyWhatIsDeclaredIsPromoted) {
+  const auto study = new_study().id;
+  auto found = pushed();
+  found.study_id = study;
+  found.origin = PromotionOrigin::study;
+  using Json = nlohmann::json;
+  found.config = {{"X", 3}};
+  const auto row = must(store_->promote(found));
+  EXPECT_EQ(row.declared, must(store_->study(std::to_string(study))).definition.at("space"));
+  // Whoever brings it back declares nothing, and what it declared stays with it.
+  auto again = pushed();
+  again.config = found.config;
+  again.origin = PromotionOrigin::rollback;
+  must(store_->remove_study(study, sample_study().owner, ""));
+  EXPECT_EQ(must(store_->promote(again)).declared, row.declared);
+
+  const Json schedule = {{"format", "hocket-schedule"}, {"version", 1}};
+  for (Json undeclared : {Json{{"X", 4}}, Json{{"BASH_ENV", "$(x)"}}, Json{{"FOO_FLAG", 1}},
+                          Json{{"streams", 65}}, Json{{"job.depth", 1}}}) {
+    for (const bool has_format : {false, true}) {
+      if (has_format) undeclared.update(schedule);
+      again.config = undeclared;
+      again.origin = PromotionOrigin::push;
+      const auto refused = store_->promote(again);
+      EXPECT_EQ(code_of(refused), ErrorCode::invalid_argument) << undeclared;
+      EXPECT_THAT(message_of(refused), HasSubstr(undeclared.items().begin().key()));
+    }
+  }
+  EXPECT_EQ(must(store_->promotions({})).size(), 2U);
+}
+
 TEST_F(StoreKeys, WhatTuningFindsForAPinnedKeyIsHeld) {
   const auto study = new_study().id;
   const auto elsewhere = must(store_->upsert_topology(sample_topology(8)));

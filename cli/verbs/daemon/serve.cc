@@ -12,6 +12,7 @@
 
 #include "cli/inputs/access/store_access.h"
 #include "cli/output/value_text.h"
+#include "cli/process/harmless_signal.h"
 #include "cli/verbs/maintenance/retention_options.h"
 #include "cli/verbs/verb.h"
 #include "client/link/daemon_access.h"
@@ -158,8 +159,10 @@ Result<DaemonOptions> daemon_options(const ServeOptions& options) {
 }
 
 Result<int> serve(const ServeOptions& options, VerbContext& context) {
+  const HarmlessSignal unread_pipe(SIGPIPE);
   auto assembled = daemon_options(options);
   HOCKET_TRY(assembled);
+  const Log log = assembled->log;
   const auto store = open_for_writing(options.store);
   HOCKET_TRY(store);
   raise_file_limit();
@@ -174,7 +177,11 @@ Result<int> serve(const ServeOptions& options, VerbContext& context) {
   (*daemon)->server().stop_on_signals();
   const std::uint16_t port = (*daemon)->server().port();
   const std::string url = (tls ? "https://" : "http://") + to_string(HostPort{address, port});
-  context.out << url << std::endl;
+  if (!(context.out << url << std::endl)) {
+    context.out.clear();
+    log.write(LogLevel::warning, "the address could not be written to standard output",
+              {{"url", url}});
+  }
   if (options.open) {
     // Tokens of a file are their owners', who enter them.
     const auto token = has_own_token ? open_own_token(own_token_folder(), port)
