@@ -464,14 +464,22 @@ UPDATE promotions SET declared = coalesce(
    ORDER BY earlier.id DESC LIMIT 1), '{}') WHERE study_id IS NULL;
 )sql";
 
-constexpr std::array<Step, 8> kSteps = {{{kVersion1, nullptr},
+// The owners whose jobs have kept a staged version: a JSON array of names. A program of version 8
+// knows a version of live tuning that one of several owners has kept as a staged one, and gives it
+// to one canary.
+constexpr const char* kVersion9 = R"sql(
+ALTER TABLE promotions ADD COLUMN kept_by TEXT NOT NULL DEFAULT '[]';
+)sql";
+
+constexpr std::array<Step, 9> kSteps = {{{kVersion1, nullptr},
                                          {kVersion2, nullptr},
                                          {kVersion3, nullptr},
                                          {kVersion4, nullptr},
                                          {kVersion5, nullptr},
                                          {kVersion6, kPostgresVersion6},
                                          {kVersion7, kPostgresVersion7},
-                                         {kVersion8, kPostgresVersion8}}};
+                                         {kVersion8, kPostgresVersion8},
+                                         {kVersion9, kVersion9}}};
 
 }  // namespace
 

@@ -57,6 +57,8 @@ class SqlStore final : public Store {
   Result<PromotionRow> promote(const NewPromotion& promotion) override;
   Result<void> set_stage(std::int64_t promotion_id, PromotionStage stage, std::string_view actor,
                          std::string_view note) override;
+  Result<void> add_keeper(std::int64_t promotion_id, std::string_view owner, std::string_view actor,
+                          std::string_view note) override;
   Result<std::optional<PromotionRow>> current_promotion(
       std::string_view topology_fingerprint, std::string_view workload_fingerprint) override;
   Result<std::optional<PromotionRow>> staged_promotion(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "store/declared.h"
 #include "store/rules/audit_entries.h"
@@ -116,11 +117,13 @@ Result<PromotionRow> SqlStore::promote(const NewPromotion& promotion) {
     };
     const auto id = db_.integer(
         "INSERT INTO promotions (topology_id, workload_id, study_id, config, value, "
-        "default_value, gain, promoted_at_ns, origin, stage, actor, note, declared) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) RETURNING id",
+        "default_value, gain, promoted_at_ns, origin, stage, actor, note, declared, "
+        "kept_by) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) RETURNING id",
         row.topology_id, row.workload_id, row.study_id, *config, measured(&MeasuredGain::value),
         measured(&MeasuredGain::default_value), measured(&MeasuredGain::gain), row.promoted_at_ns,
-        to_string(row.origin), to_string(row.stage), row.actor, row.note, row.declared.dump());
+        to_string(row.origin), to_string(row.stage), row.actor, row.note, row.declared.dump(),
+        nlohmann::json(row.kept_by).dump());
     HOCKET_TRY(id);
     row.id = id->value_or(0);
     HOCKET_TRY(write_audit(rules::audit_of(row, pointer_to(*before), *key)));
@@ -159,6 +162,30 @@ Result<void> SqlStore::set_stage(std::int64_t promotion_id, PromotionStage stage
     HOCKET_TRY(write_audit(rules::audit_of_stage(
         *row, stage, {pointer_to(*before), pointer_to(*after)}, actor, note, *key)));
     return db_.notify({*key, row->id, stage});
+  });
+}
+
+Result<void> SqlStore::add_keeper(std::int64_t promotion_id, std::string_view owner,
+                                  std::string_view actor, std::string_view note) {
+  if (auto ok = rules::check_actor(actor, note); !ok) return ok;
+  if (owner.empty() || !rules::is_text(owner)) {
+    return failure(ErrorCode::invalid_argument, "the owner of jobs that keep a version has a name");
+  }
+  return transact(Access::write, [&]() -> Result<void> {
+    const auto seen = version(promotion_id);
+    HOCKET_TRY(seen);
+    const auto key = locked_key(seen->topology_id, seen->workload_id);
+    HOCKET_TRY(key);
+    // It may have changed while this waited.
+    auto row = version(promotion_id);
+    HOCKET_TRY(row);
+    const bool is_there = std::ranges::find(row->kept_by, owner) != row->kept_by.end();
+    if (is_there || row->stage != PromotionStage::staged) return {};
+    row->kept_by.emplace_back(owner);
+    HOCKET_TRY(db_.execute("UPDATE promotions SET kept_by = ?2 WHERE id = ?1", promotion_id,
+                           nlohmann::json(row->kept_by).dump()));
+    HOCKET_TRY(write_audit(rules::audit_of_keeper(*row, owner, actor, note, *key)));
+    return db_.notify({*key, row->id, row->stage});
   });
 }
 

@@ -221,9 +221,9 @@ TEST(OpenStore, RefusesANewerVersion) {
   fill(path);
   {
     auto db = must(Connection::open(path, Connection::Mode::create, 0));
-    must(db.execute_script("PRAGMA user_version = 8"));
+    must(db.execute_script("PRAGMA user_version = 10"));
   }
-  expect_refused(path, AllOf(HasSubstr("has version 8"), HasSubstr("use the newer hocket")));
+  expect_refused(path, AllOf(HasSubstr("has version 10"), HasSubstr("use the newer hocket")));
 }
 
 TEST(OpenStore, AWriterWaitsForALockThenNamesPathAndWait) {

@@ -4,8 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <ostream>
+#include <system_error>
 #include <vector>
 
 #include "cli/inputs/access/store_access.h"
@@ -105,6 +107,16 @@ Result<ServedTracesOptions> served_traces(const std::string& url, const std::str
                              .store = shown_store(store)};
 }
 
+/// Returns the folders that say where this user's files are.
+std::vector<std::string> private_folders(const std::string& store) {
+  std::vector<std::string> folders = {own_token_folder()};
+  folders.push_back(process_environment("HOME").value_or(""));
+  std::error_code error;
+  if (!is_postgres_uri(store))
+    folders.push_back(std::filesystem::absolute(store, error).parent_path());
+  return folders;
+}
+
 Result<DaemonOptions> daemon_options(const ServeOptions& options) {
   DaemonOptions daemon;
   const auto level = parse_log_level(options.log_level);
@@ -133,6 +145,7 @@ Result<DaemonOptions> daemon_options(const ServeOptions& options) {
   auto traces = served_traces(options.traces_url, *path);
   HOCKET_TRY(traces);
   daemon.traces = std::move(*traces);
+  daemon.hidden_folders = private_folders(*path);
   daemon.store_path = std::move(*path);
   std::vector<std::string> hosts = options.names;
   if (const auto reached = parse_daemon_address(daemon.traces.url)) hosts.push_back(reached->host);
