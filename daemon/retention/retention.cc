@@ -130,7 +130,7 @@ Result<RetentionRows> retention_rows(Store& store, const RetentionPolicy& policy
                                      const ServedTraceBytes& served_bytes) {
   RetentionRows rows;
   if (policy.studies_ns) {
-    // What cannot be read is not removed.
+    // A study that cannot be read is not removed.
     auto studies = store.studies(&rows.unread);
     HOCKET_TRY(studies);
     rows.studies = std::move(*studies);
