@@ -8,10 +8,9 @@
 // What becomes of the canary's answer:
 //   applied      it is released.
 //   rolled back  it is withdrawn, if the job is an administrator's. Another job speaks for its
-//   owner
-//                alone: a job of another owner is asked, and if that one keeps it, it is released
-//                to all but the owners that rolled it back. Without a job of another owner it is
-//                withdrawn.
+//                owner alone: a job of another owner is asked, and if that one keeps it, it is
+//                released to all but the owners that rolled it back. Without a job of another
+//                owner it is withdrawn.
 //   rejected     the next job is asked. If there is none it is held, with the reason.
 //   none         A canary that leaves or is silent for too long is replaced. Without another job,
 //                the version waits for one; after kMostUnanswered canaries it is held. A job that
