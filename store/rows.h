@@ -51,8 +51,9 @@ inline constexpr const char* kWorkersOwner = "workers";      ///< for the origin
 inline constexpr const char* kDaemonOwner = "hocket serve";  ///< for the origin live
 
 struct NewStudy {
-  /// 1 to 100 letters, digits, ".", "_" and "-", not starting with "-" and not only digits. Empty:
-  /// generated from the workload's name, else the command's ("gpt2-7").
+  /// 1 to 100 letters, digits, ".", "_" and "-", not starting with "-", and not only digits, which
+  /// would be an id, or only dots, which name folders. Empty: generated from the workload's name,
+  /// else the command's ("gpt2-7").
   std::string name;
   std::vector<std::string> command;
   /// Everything that resuming needs: space, objective, seed, budget, time limits.

@@ -139,10 +139,4 @@ ServiceReply Api::call(const RouteCall& call) {
   return error_response(reply.error());
 }
 
-void Api::stream_closed(const std::string& subscriber) {
-  if (subscriber.empty()) return;
-  if (parts_.jobs.stream_closed(subscriber, parts_.clock.now_ns()))
-    parts_.live.job_left(subscriber);
-}
-
 }  // namespace hocket

@@ -19,6 +19,7 @@
 #include "daemon/api/study_service.h"
 #include "daemon/api/token_file.h"
 #include "daemon/http/feed.h"
+#include "daemon/http/internal_errors.h"
 #include "daemon/http/log.h"
 #include "daemon/http/service.h"
 #include "daemon/live/config_board.h"
@@ -48,6 +49,7 @@ struct ApiParts {
   /// Returns the body of /metrics.
   std::function<std::string()> metrics = [] { return std::string(); };
   Log log = {};
+  InternalErrors errors = InternalErrors();
   /// False for a store that is only shown: then nothing runs and nothing can be changed.
   bool is_daemon = true;
 };
@@ -62,7 +64,6 @@ class Api final : public Service {
   std::optional<ServiceReply> answer_at_once(const ServiceRequest& request) override;
   RequestLabour labour_of(const ServiceRequest& request) const override;
   ServiceReply handle(const ServiceRequest& request, bool is_last) override;
-  void stream_closed(const std::string& subscriber) override;
 
  private:
   /// Returns the answer to a request for a key's configuration if it is in memory.

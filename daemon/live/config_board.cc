@@ -23,7 +23,8 @@ bool is_ordered(const PromotionRow& version) {
 
 /// Returns what a version of `key` declares. What cannot be read declares nothing.
 Result<nlohmann::json> declared_json(Store& store, const ConfigKey& key, const PromotionRow& row) {
-  const auto workloads = store.workloads(key.workload);
+  UnreadRows unread;
+  const auto workloads = store.workloads(key.workload, &unread);
   HOCKET_TRY(workloads);
   const auto own = std::ranges::find(*workloads, key.workload, &WorkloadRow::fingerprint);
   const auto declaration = declaration_of(

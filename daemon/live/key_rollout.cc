@@ -47,7 +47,7 @@ Result<void> KeyRollout::take_outcomes() {
 }
 
 Result<void> KeyRollout::take_outcome(const JobOutcome& taken) {
-  const auto& [job, outcome, has_ended] = taken;
+  const auto& [job, number, outcome, has_ended] = taken;
   const auto rows = parts_.store.promotions({.key = key_});
   HOCKET_TRY(rows);
   const auto row = std::ranges::find(*rows, *outcome.version, &PromotionRow::id);
@@ -60,7 +60,7 @@ Result<void> KeyRollout::take_outcome(const JobOutcome& taken) {
   if (outcome.status == ChangeStatus::applied) {
     const auto config = promoted_schedule(*row);
     HOCKET_TRY(config);
-    parts_.jobs.runs_with(job, *config, row->id);
+    parts_.jobs.runs_with(number, *config, row->id);
     return {};
   }
   return parts_.store.record_audit(
@@ -143,8 +143,8 @@ Result<void> KeyRollout::advance() {
     std::vector<RolloutJob> jobs;
     if (rollout_.staged() != 0) {
       parts_.jobs.for_each(key_, [&](const RunningJob& job) {
-        jobs.push_back(
-            {job.description.id, job.streams > 0, fit_of(job.description, staged_config_)});
+        jobs.push_back({job.description.id, job.is_connected(),
+                        fit_of(job.description, staged_config_), job.number});
         return true;
       });
     }
@@ -156,8 +156,8 @@ Result<void> KeyRollout::advance() {
       if (auto ok = carry_out(*action); !ok) return ok;
     }
     // The offer to the previous canary is decided, or another job is the canary now.
-    if (!rollout_.canary().empty() && rollout_.canary() != next.canary()) {
-      parts_.feed.forget(job_config_topic(rollout_.canary()));
+    if (!rollout_.canary().empty() && rollout_.canary_number() != next.canary_number()) {
+      parts_.feed.forget(job_config_topic(rollout_.canary_number()));
     }
     rollout_ = std::move(next);
     if (!action) return {};
@@ -178,7 +178,7 @@ Result<void> KeyRollout::carry_out(const RolloutAction& action) {
       HOCKET_TRY(config);
       const auto origin = origin_of(parts_.store, *row);
       HOCKET_TRY(origin);
-      parts_.feed.publish(job_config_topic(action.job), event_of({row->id, *config, *origin}));
+      parts_.feed.publish(job_config_topic(action.number), event_of({row->id, *config, *origin}));
       return {};
     }
     case RolloutAction::Kind::release: {

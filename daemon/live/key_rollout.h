@@ -26,7 +26,11 @@ struct DaemonStart {
 
 /// A job's answer to a version.
 struct JobOutcome {
+  JobOutcome(const RunningJob& of, ChangeOutcome its, bool ended)
+      : job(of.description.id), number(of.number), outcome(std::move(its)), has_ended(ended) {}
+
   std::string job;
+  std::uint64_t number;    ///< RunningJob::number
   ChangeOutcome outcome;   ///< kept without its iteration times, which nothing needs
   bool has_ended = false;  ///< the outcome is in the job's last report
 };

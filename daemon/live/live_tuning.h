@@ -55,12 +55,13 @@ class LiveTuning {
   /// invalid_argument names the knob or field.
   static Result<void> check(const JobDescription& job);
 
-  /// The job became reachable or unreachable. These and the next two return unavailable when too
-  /// much waits to be processed (MemoryLimits).
-  Result<void> job_arrived(const std::string& id);
-  void job_left(const std::string& id);
-  /// Call with each report that the registry has accepted.
-  Result<void> reported(JobReport report);
+  /// The job with that number (RunningJob::number) became reachable. These and the next two return
+  /// unavailable when too much waits to be processed (MemoryLimits).
+  Result<void> job_arrived(std::uint64_t number);
+  /// The job became unreachable, or its registration has ended.
+  void job_left(std::uint64_t number);
+  /// Call with each report that the registry has accepted, and the number that it returned.
+  Result<void> reported(std::uint64_t number, JobReport report);
   /// Call when a version was added, or the key was pinned, frozen or released from that.
   Result<void> key_changed(const ConfigKey& key);
   /// Checks for changes by other processes and for timeouts. Call about once per second.
@@ -112,7 +113,7 @@ class LiveTuning {
 
   void run(const std::stop_token& stop);
   void process(const LiveEvent& event);
-  void on_report(const JobReport& report);
+  void on_report(const JobReported& event);
   void on_tick();
   bool is_idle(const Key& key) const;
   bool has_jobs(const Key& key) const;
@@ -129,9 +130,11 @@ class LiveTuning {
   void show_state();
   /// Shows the state of the key's tuning to other threads.
   void show_tuning(Key& key);
-  /// Cleans up after a job that the registry has removed.
+  /// Removes a registration that has ended, and cleans up after it.
+  void remove(const RunningJob& job);
+  /// Cleans up after a registration that was removed.
   void forget(const RunningJob& gone);
-  void on_change(const std::string& id);
+  void on_change(std::uint64_t number);
   /// Processes changes made by other processes.
   Result<void> look_for_changes();
   Result<void> look_at_key(const KeyRow& row, const std::vector<PromotionRow>& staged);

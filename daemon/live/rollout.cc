@@ -95,18 +95,21 @@ std::optional<RolloutAction> Rollout::next(std::span<const RolloutJob> jobs, boo
     if (canary_said_ == ChangeStatus::rolled_back) {
       return decide(Kind::withdraw, "job " + canary_ + " tried it and rolled back: " + message_);
     }
-    is_pending = !is_decided(std::ranges::find(jobs, canary_, &RolloutJob::id) != jobs.end());
+    is_pending = !is_decided(std::ranges::any_of(jobs, [this](const RolloutJob& job) {
+      return job.id == canary_ && job.number == canary_number_;
+    }));
     if (is_pending && now_ns - offered_at_ns_ <= kCanaryLimitNs) return std::nullopt;
   }
   for (const RolloutJob& job : jobs) {
-    if (asked_.contains(job.id) || job.fit.fit != JobFitKind::now) continue;
+    if (asked_.contains({job.id, job.number}) || job.fit.fit != JobFitKind::now) continue;
     more_may_come = true;
     if (!job.is_connected) continue;
     if (is_pending) ++unanswered_;
     canary_ = job.id;
-    asked_.insert(canary_);
+    canary_number_ = job.number;
+    asked_.emplace(canary_, canary_number_);
     offered_at_ns_ = now_ns;
-    return RolloutAction{Kind::offer, version_, canary_, "to try before the others"};
+    return RolloutAction{Kind::offer, version_, canary_, "to try before the others", job.number};
   }
   if (is_pending || more_may_come) return std::nullopt;
   return conclude(jobs);

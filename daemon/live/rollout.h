@@ -10,7 +10,8 @@
 //   rolled back  it is withdrawn.
 //   rejected     the next job is asked. If there is none it is held, with the reason.
 //   none         A canary that leaves or is silent for too long is replaced. Without another job,
-//                the version waits for one; after kMostUnanswered canaries it is held.
+//                the version waits for one; after kMostUnanswered canaries it is held. A job that
+//                ended and came back is another job.
 //   ended first  A canary that ends before it could decide says nothing about the version.
 // If no job can be asked and none has answered, it is released, because no running job can be
 // harmed and jobs guard themselves; but if jobs run and none of them could even start with it, it
@@ -22,6 +23,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "core/protocol/job_message.h"
 #include "daemon/live/job_fit.h"
@@ -42,7 +44,8 @@ struct RolloutAction {
   Kind kind = Kind::offer;
   std::int64_t version = 0;
   std::string job = {};
-  std::string reason = {};  ///< one line
+  std::string reason = {};   ///< one line
+  std::uint64_t number = 0;  ///< RolloutJob::number of `job`, for an offer
 
   bool operator==(const RolloutAction&) const = default;
 };
@@ -52,6 +55,7 @@ struct RolloutJob {
   std::string id;
   bool is_connected = false;  ///< false: it was connected recently and may reconnect
   JobFit fit = {};            ///< fit of the job for the version
+  std::uint64_t number = 0;   ///< of the registration (daemon/live/job_registry.h)
 };
 
 class Rollout {
@@ -77,7 +81,9 @@ class Rollout {
 
   /// Returns the staged version; 0 if there is none.
   std::int64_t staged() const { return is_staged_ ? version_ : 0; }
+  /// Returns the canary's id, empty if there is none.
   const std::string& canary() const { return canary_; }
+  std::uint64_t canary_number() const { return canary_number_; }
 
  private:
   RolloutAction decide(RolloutAction::Kind kind, std::string reason);
@@ -91,8 +97,9 @@ class Rollout {
   std::int64_t version_ = 0;  // 0: nothing to watch
   bool is_staged_ = false;
   std::string canary_;
+  std::uint64_t canary_number_ = 0;
   std::int64_t offered_at_ns_ = 0;
-  std::set<std::string> asked_;  // canaries so far
+  std::set<std::pair<std::string, std::uint64_t>> asked_;  // canaries so far, with their numbers
   std::optional<ChangeStatus> canary_said_;
   std::string message_;
   std::string rejection_;                     // the first rejection, with the job; empty: none

@@ -102,6 +102,7 @@ Result<void> remove_all(Store& store, const std::string& store_path,
 RetentionDecision what_to_remove(const RetentionPolicy& policy, const RetentionRows& rows,
                                  std::int64_t now_unix_ns) {
   RetentionDecision decision;
+  decision.unread = rows.unread;
   if (policy.studies_ns) {
     std::vector<const StudyRow*> expired;
     for (const StudyRow& study : rows.studies) {
@@ -128,7 +129,8 @@ Result<RetentionRows> retention_rows(Store& store, const RetentionPolicy& policy
                                      const ServedTraceBytes& served_bytes) {
   RetentionRows rows;
   if (policy.studies_ns) {
-    auto studies = store.studies();
+    // What cannot be read is not removed.
+    auto studies = store.studies(&rows.unread);
     HOCKET_TRY(studies);
     rows.studies = std::move(*studies);
     const auto keys = store.keys();
@@ -138,8 +140,11 @@ Result<RetentionRows> retention_rows(Store& store, const RetentionPolicy& policy
       if (key.current_id) current.insert(*key.current_id);
     }
     for (const auto stage : {PromotionStage::released, PromotionStage::staged}) {
-      const auto versions = store.promotions({.stage = stage});
+      const std::size_t unread = rows.unread.size();
+      const auto versions = store.promotions({.stage = stage}, &rows.unread);
       HOCKET_TRY(versions);
+      // Nobody knows which study such a version needs.
+      if (rows.unread.size() > unread) rows.studies.clear();
       for (const PromotionRow& version : *versions) {
         const bool is_used = stage == PromotionStage::staged || current.contains(version.id);
         if (is_used && version.study_id) rows.used_studies.insert(*version.study_id);
@@ -147,7 +152,7 @@ Result<RetentionRows> retention_rows(Store& store, const RetentionPolicy& policy
     }
   }
   if (policy.profiles || policy.profile_bytes) {
-    auto profiles = prune_candidates(store, served_bytes);
+    auto profiles = prune_candidates(store, served_bytes, &rows.unread);
     HOCKET_TRY(profiles);
     rows.profiles = std::move(*profiles);
   }
@@ -158,11 +163,12 @@ Result<std::int64_t> count_audit(Store& store, std::int64_t before_ns) {
   std::int64_t count = 0;
   AuditFilter page{.limit = kAuditPageRows};
   for (;;) {
-    const auto rows = store.audit(page);
+    UnreadRows unread;
+    const auto rows = store.audit(page, &unread);
     HOCKET_TRY(rows);
     count += std::ranges::count_if(
         *rows, [&](std::int64_t at_ns) { return at_ns < before_ns; }, &AuditRow::at_ns);
-    if (rows->size() < kAuditPageRows) return count;
+    if (rows->size() + unread.size() < kAuditPageRows || rows->empty()) return count;
     page.after_id = rows->back().id;
   }
 }
@@ -171,6 +177,7 @@ RetentionRemoval remove_expired(Store& store, const std::string& store_path,
                                 const RetentionDecision& decision, std::string_view actor,
                                 const std::stop_token& stop) {
   RetentionRemoval removal;
+  removal.unread = decision.unread;
   const auto done = remove_all(store, store_path, decision, actor, stop, removal);
   if (!done) removal.error = done.error();
   return removal;

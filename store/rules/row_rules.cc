@@ -27,8 +27,10 @@ bool is_name_character(char c) {
 }
 
 bool is_valid_name(std::string_view name) {
+  const auto is_dot = [](char c) { return c == '.'; };
   return !name.empty() && name.size() <= kMaxNameLength && name.front() != '-' &&
-         std::ranges::all_of(name, is_name_character) && !std::ranges::all_of(name, is_digit);
+         std::ranges::all_of(name, is_name_character) && !std::ranges::all_of(name, is_digit) &&
+         !std::ranges::all_of(name, is_dot);
 }
 
 bool is_utf8(std::string_view text) {
@@ -92,12 +94,17 @@ Result<std::string> command_text(const std::vector<std::string>& command) {
   }
 }
 
+bool may_be_named(std::string_view name) {
+  return !name.empty() && name.size() <= kMaxNameLength &&
+         std::ranges::all_of(name, is_name_character);
+}
+
 Result<void> check_name(std::string_view kind, std::string_view name) {
   if (is_valid_name(name)) return {};
   return failure(ErrorCode::invalid_argument,
                  std::string(kind) + " name " + in_quotes(name) +
                      ": expected 1 to 100 letters, digits, \".\", \"_\" or \"-\", not starting "
-                     "with \"-\" and not only digits");
+                     "with \"-\", and not only digits or only dots");
 }
 
 Result<void> check(const NewStudy& study) {

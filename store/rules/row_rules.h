@@ -28,6 +28,9 @@ Result<void> check_finite(double value, const std::string& what);
 /// Refuses an invalid name for a `kind`: a study, a profile.
 Result<void> check_name(std::string_view kind, std::string_view name);
 
+/// Returns whether a row has a name that some version has given a study or a profile.
+bool may_be_named(std::string_view name);
+
 Result<void> check(const NewStudy& study);
 Result<void> check(const StudyUpdate& update);
 Result<void> check(const NewTrial& trial);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/json.h"
+#include "store/rules/row_rules.h"
 
 namespace hocket::sql {
 namespace {
@@ -50,6 +51,12 @@ Result<std::vector<std::string>> read_command(const Rows& row, int column) {
   return command;
 }
 
+/// Names are shown, and are those of folders, so only what is one is read.
+Result<void> check_name(const Rows& row, int column) {
+  if (rules::may_be_named(row.text(column))) return {};
+  return damaged("row " + std::to_string(row.integer(0)) + " has a name that cannot be one");
+}
+
 /// Reads a topology or a workload, whose tables have the same columns.
 template <class Row>
 Result<Row> read_description(const Rows& row) {
@@ -69,6 +76,7 @@ Result<WorkloadRow> read_workload(const Rows& row) {
 }
 
 Result<StudyRow> read_study(const Rows& row) {
+  HOCKET_TRY(check_name(row, 1));
   auto command = read_command(row, 2);
   HOCKET_TRY(command);
   auto definition = read_document(row, 3);
@@ -197,6 +205,7 @@ Result<AuditRow> read_audit(const Rows& row) {
 }
 
 Result<ProfileRow> read_profile(const Rows& row) {
+  HOCKET_TRY(check_name(row, 1));
   auto config = read_document(row, 5);
   HOCKET_TRY(config);
   auto structure = read_document(row, 6);

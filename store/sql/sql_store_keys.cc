@@ -189,7 +189,8 @@ Result<std::optional<PromotionRow>> SqlStore::staged_promotion(
   return newest_promotion(topology_fingerprint, workload_fingerprint, PromotionStage::staged);
 }
 
-Result<std::vector<PromotionRow>> SqlStore::promotions(const PromotionFilter& filter) {
+Result<std::vector<PromotionRow>> SqlStore::promotions(const PromotionFilter& filter,
+                                                       UnreadRows* unread) {
   const auto key = filter.key.value_or(ConfigKey());
   std::optional<std::string_view> stage;
   if (filter.stage) stage = to_string(*filter.stage);
@@ -205,7 +206,7 @@ Result<std::vector<PromotionRow>> SqlStore::promotions(const PromotionFilter& fi
                   "workload_id = (SELECT id FROM workloads WHERE fingerprint = ?7))) ORDER BY id",
                   filter.topology_id, filter.workload_id, filter.study_id, stage,
                   std::int64_t{filter.key.has_value()}, key.topology, key.workload),
-        read_promotion);
+        read_promotion, "version", unread);
   });
 }
 
@@ -333,7 +334,7 @@ Result<void> SqlStore::record_audit(const NewAudit& audit) {
   return transact(Access::write, [&] { return write_audit(audit); });
 }
 
-Result<std::vector<AuditRow>> SqlStore::audit(const AuditFilter& filter) {
+Result<std::vector<AuditRow>> SqlStore::audit(const AuditFilter& filter, UnreadRows* unread) {
   constexpr std::string_view kOldest =
       "SELECT * FROM audit WHERE id > ?1 AND (?2 IS NULL OR subject = ?2) ORDER BY id LIMIT ?3";
   constexpr std::string_view kNewest =
@@ -345,7 +346,7 @@ Result<std::vector<AuditRow>> SqlStore::audit(const AuditFilter& filter) {
   auto found = transact(Access::read, [&] {
     return rows(
         db_.query(filter.newest ? kNewest : kOldest, filter.after_id, filter.subject, limit),
-        read_audit);
+        read_audit, "entry of the audit", unread);
   });
   if (found && filter.newest) std::ranges::reverse(*found);
   return found;

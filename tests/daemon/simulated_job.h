@@ -4,6 +4,7 @@
 // own window, keeps the faster one, and reports. Deterministic. One thread.
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <random>
 #include <set>
@@ -33,18 +34,22 @@ class SimulatedJob {
     const auto* stream = std::get_if<EventStream>(&reply);
     ASSERT_NE(stream, nullptr);
     topics_ = stream->topics;
+    hold_ = stream->hold;
     daemon.settle();
   }
 
   void disconnect() {
     if (daemon_ == nullptr) return;
-    daemon_->api.stream_closed(id());
+    hold_.reset();
     daemon_->settle();
     daemon_ = nullptr;
   }
 
-  /// Drops the daemon without notice.
-  void lose_daemon() { daemon_ = nullptr; }
+  /// Lets go of a daemon that is about to be destroyed.
+  void lose_daemon() {
+    hold_.reset();
+    daemon_ = nullptr;
+  }
 
   /// Ends and reports it; received candidates that were not tried are rejected.
   void end() {
@@ -179,6 +184,7 @@ class SimulatedJob {
   std::mt19937_64 random_;
   Assembled* daemon_ = nullptr;
   std::vector<EventStream::Topic> topics_;
+  std::shared_ptr<const StreamHold> hold_;  // of its stream
   std::set<std::int64_t> decided_;
   std::vector<ChangeOutcome> outcomes_;
   std::int64_t step_ = 0;

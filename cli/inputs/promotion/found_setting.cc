@@ -123,8 +123,9 @@ Result<FoundSetting> stored_setting(const std::string& path, const SettingSource
 Result<SettingWords> words_of(Store& store, const PromotionRow& version) {
   std::vector<PromotionRow> rows = {version};
   if (!version.study_id) {
-    auto same =
-        store.promotions({.topology_id = version.topology_id, .workload_id = version.workload_id});
+    UnreadRows unread;
+    auto same = store.promotions(
+        {.topology_id = version.topology_id, .workload_id = version.workload_id}, &unread);
     HOCKET_TRY(same);
     std::erase_if(*same, [&](const PromotionRow& row) { return row.config != version.config; });
     rows = std::move(*same);
@@ -132,8 +133,7 @@ Result<SettingWords> words_of(Store& store, const PromotionRow& version) {
   for (const PromotionRow& row : rows) {
     if (!row.study_id) continue;
     const auto study = store.study(std::to_string(*row.study_id));
-    HOCKET_TRY(study);
-    if (study->origin == StudyOrigin::tune) return SettingWords::own;
+    if (study && study->origin == StudyOrigin::tune) return SettingWords::own;
   }
   return SettingWords::foreign;
 }

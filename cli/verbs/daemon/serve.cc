@@ -200,7 +200,7 @@ void add_serve(CLI::App& program, VerbAction& action) {
   verb->add_flag("--insecure", options->insecure,
                  "allow plain text, and --no-tokens, on an address that others reach");
   verb->add_option("--rate-limit", options->rate_limit,
-                   "requests a second of one client address; 0: any number")
+                   "requests a second of one client address, and as many at once; 0: any number")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1e9));
   verb->add_option("--body-limit", options->body_limit, "of one request")->capture_default_str();

@@ -7,6 +7,7 @@
 
 #include "archive/promotions/version_json.h"
 #include "cli/inputs/access/key_source.h"
+#include "cli/output/notes.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
@@ -31,7 +32,8 @@ Result<nlohmann::json> versions_of(KeySource& source, const std::string& key) {
   if (source.daemon) return ask_daemon(*source.daemon, "GET", "/v1/configs/" + key + "/versions");
   const auto parsed = parse_config_key(key);
   HOCKET_TRY(parsed);
-  const auto rows = source.store->promotions({.key = *parsed});
+  UnreadRows unread;
+  const auto rows = source.store->promotions({.key = *parsed}, &unread);
   HOCKET_TRY(rows);
   nlohmann::json versions = nlohmann::json::array();
   for (const PromotionRow& row : *rows) {
@@ -39,7 +41,9 @@ Result<nlohmann::json> versions_of(KeySource& source, const std::string& key) {
     HOCKET_TRY(document);
     versions.push_back(std::move(*document));
   }
-  return nlohmann::json{{"key", key}, {"versions", std::move(versions)}};
+  nlohmann::json answer = {{"key", key}, {"versions", std::move(versions)}};
+  if (!unread.empty()) answer["unreadable"] = unread;
+  return answer;
 }
 
 std::string who(const nlohmann::json& version) {
@@ -85,6 +89,7 @@ Result<int> show_versions(const VersionsOptions& options, VerbContext& context) 
   HOCKET_TRY(key);
   const auto answer = versions_of(*source, *key);
   HOCKET_TRY(answer);
+  print_unreadable(context.err, *answer);
   if (options.json) {
     context.out << json_text(*answer) << '\n';
     return kDone;

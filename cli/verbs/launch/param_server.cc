@@ -8,6 +8,7 @@
 #include "cli/process/interrupt.h"
 #include "cli/verbs/verb.h"
 #include "client/link/environment.h"
+#include "core/base/plain_text.h"
 #include "core/greeting/rendezvous_secret.h"
 #include "core/protocol/host_port.h"
 #include "core/protocol/ip_address.h"
@@ -65,7 +66,7 @@ Result<int> serve_parameters(const ParamServerOptions& options, VerbContext& con
   }
   // The ranks have failed, not the server, and say so themselves.
   if (!served && !interrupted.cancelled())
-    context.err << "hocket: " << served.error().message << std::endl;
+    context.err << plain_line("hocket: " + served.error().message) << std::endl;
   return kDone;
 }
 

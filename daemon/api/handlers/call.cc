@@ -41,6 +41,11 @@ std::string RouteCall::actor() const {
   return request.peer.empty() ? who.name : who.name + "@" + request.peer;
 }
 
+nlohmann::json with_unread(nlohmann::json document, const UnreadRows& unread) {
+  if (!unread.empty()) document["unreadable"] = unread;
+  return document;
+}
+
 ServiceResponse json_response(const nlohmann::json& document, int status) {
   ServiceResponse response;
   response.status = status;

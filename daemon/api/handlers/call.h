@@ -38,6 +38,10 @@ struct RouteCall {
   const std::string& study() const { return parameter("study"); }
 };
 
+/// Returns the answer `document` of a list, with "unreadable", what is said of the rows that it
+/// leaves out, if there are any.
+nlohmann::json with_unread(nlohmann::json document, const UnreadRows& unread);
+
 ServiceResponse json_response(const nlohmann::json& document, int status = 200);
 /// Returns a response that is no text. A browser keeps it for a minute, since what it is of never
 /// changes but its name may be used again.

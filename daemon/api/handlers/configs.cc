@@ -116,23 +116,24 @@ Result<ServiceReply> resolve(const RouteCall& call) {
 Result<ServiceReply> list_configs(const RouteCall& call) {
   const auto keys = call.parts.store.keys();
   HOCKET_TRY(keys);
-  const auto workloads = call.parts.store.workloads("");
+  UnreadRows unread;
+  const auto workloads = call.parts.store.workloads("", &unread);
   HOCKET_TRY(workloads);
-  const auto topologies = call.parts.store.topologies();
+  const auto topologies = call.parts.store.topologies(&unread);
   HOCKET_TRY(topologies);
   const auto set_aside = call.parts.live.set_aside();
   nlohmann::json list = nlohmann::json::array();
   for (const KeyRow& row : *keys) {
     const auto workload = std::ranges::find(*workloads, row.workload_id, &WorkloadRow::id);
     const auto topology = std::ranges::find(*topologies, row.topology_id, &TopologyRow::id);
-    // Another process has removed it since the keys were read.
+    // Another process has added it since the keys were read, or it cannot be read.
     if (workload == workloads->end() || topology == topologies->end()) continue;
     nlohmann::json item = to_json(row, *topology, *workload);
     const auto stopped = set_aside.find(to_string(row.key));
     if (stopped != set_aside.end()) item["tuning_stopped"] = stopped->second;
     list.push_back(std::move(item));
   }
-  return json_response({{"configs", std::move(list)}});
+  return json_response(with_unread({{"configs", std::move(list)}}, unread));
 }
 
 Result<ServiceReply> get_config(const RouteCall& call) {
@@ -278,7 +279,8 @@ Result<ServiceReply> list_versions(const RouteCall& call) {
   const auto key = call.key();
   HOCKET_TRY(key);
   Store& store = call.parts.store;
-  const auto rows = store.promotions({.key = *key});
+  UnreadRows unread;
+  const auto rows = store.promotions({.key = *key}, &unread);
   HOCKET_TRY(rows);
   nlohmann::json versions = nlohmann::json::array();
   for (const PromotionRow& row : *rows) {
@@ -286,7 +288,8 @@ Result<ServiceReply> list_versions(const RouteCall& call) {
     HOCKET_TRY(document);
     versions.push_back(*document);
   }
-  return json_response({{"key", to_string(*key)}, {"versions", std::move(versions)}});
+  return json_response(
+      with_unread({{"key", to_string(*key)}, {"versions", std::move(versions)}}, unread));
 }
 
 Result<ServiceReply> audit(const RouteCall& call) {
@@ -299,11 +302,12 @@ Result<ServiceReply> audit(const RouteCall& call) {
   if (const auto subject = call.target.find("subject")) filter.subject = std::string(*subject);
   // Without a starting point, returns the newest entries.
   filter.newest = !call.target.find("after");
-  const auto rows = call.parts.store.audit(filter);
+  UnreadRows unread;
+  const auto rows = call.parts.store.audit(filter, &unread);
   HOCKET_TRY(rows);
   nlohmann::json entries = nlohmann::json::array();
   for (const AuditRow& row : *rows) entries.push_back(audit_json(row));
-  return json_response({{"entries", std::move(entries)}});
+  return json_response(with_unread({{"entries", std::move(entries)}}, unread));
 }
 
 }  // namespace

@@ -37,11 +37,12 @@ Result<std::int64_t> needed_number(const RouteCall& call, const char* name, std:
 }
 
 Result<ServiceReply> list_profiles(const RouteCall& call) {
-  const auto summaries = summarize_profiles(call.parts.store);
+  UnreadRows unread;
+  const auto summaries = summarize_profiles(call.parts.store, &unread);
   HOCKET_TRY(summaries);
   nlohmann::json list = nlohmann::json::array();
   for (const ProfileSummary& summary : *summaries) list.push_back(to_json(summary));
-  return json_response({{"profiles", std::move(list)}});
+  return json_response(with_unread({{"profiles", std::move(list)}}, unread));
 }
 
 Result<ServiceReply> get_profile(const RouteCall& call) {

@@ -82,11 +82,12 @@ void summarize(TrialOutcome& outcome) {
 }
 
 Result<ServiceReply> list_studies(const RouteCall& call) {
-  const auto studies = call.parts.store.studies();
+  UnreadRows unread;
+  const auto studies = call.parts.store.studies(&unread);
   HOCKET_TRY(studies);
   nlohmann::json list = nlohmann::json::array();
   for (const StudyRow& study : *studies) list.push_back(study_json(study));
-  return json_response({{"studies", std::move(list)}});
+  return json_response(with_unread({{"studies", std::move(list)}}, unread));
 }
 
 Result<ServiceReply> create_study(const RouteCall& call) {
@@ -145,11 +146,12 @@ Result<ServiceReply> get_study(const RouteCall& call) {
 Result<ServiceReply> list_trials(const RouteCall& call) {
   const auto study = call.parts.store.study(call.study());
   HOCKET_TRY(study);
-  const auto trials = call.parts.store.trials(study->id, TrialDetail::summary);
+  UnreadRows unread;
+  const auto trials = call.parts.store.trials(study->id, TrialDetail::summary, &unread);
   HOCKET_TRY(trials);
   nlohmann::json list = nlohmann::json::array();
   for (const TrialRow& trial : *trials) list.push_back(trial_json(trial));
-  return json_response({{"study", study->name}, {"trials", std::move(list)}});
+  return json_response(with_unread({{"study", study->name}, {"trials", std::move(list)}}, unread));
 }
 
 Result<ServiceReply> ask(const RouteCall& call) {
