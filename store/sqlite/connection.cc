@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/files/regular_file.h"
 
 namespace hocket::sqlite {
 namespace {
@@ -109,6 +110,10 @@ Connection::Connection(sqlite3* db, std::string path, int busy_timeout_ms, const
 Result<Connection> Connection::open(const std::string& path, Mode mode, int busy_timeout_ms,
                                     const Subject& subject) {
   HOCKET_CHECK(path.starts_with('/'), "SQLite reads some relative paths as something else");
+  // SQLite would wait for a pipe, and follow a link to anywhere.
+  for (const char* beside : {"-journal", "-wal", "-shm"}) {
+    if (mode != Mode::immutable) HOCKET_TRY(check_regular_or_missing(path + beside));
+  }
   int flags = kCommonFlags;
   if (mode == Mode::create) flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   // SQLite falls back to read-only where writing is not permitted.

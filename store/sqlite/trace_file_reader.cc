@@ -7,13 +7,14 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
 #include <utility>
 
+#include "core/files/file_stream.h"
+#include "core/files/regular_file.h"
 #include "store/sqlite/record_block.h"
 #include "store/sqlite/trace_schema.h"
 #include "store/trace_file.h"
@@ -314,7 +315,9 @@ Result<std::unique_ptr<TraceFileReader>> open_reader(const std::string& path, bo
 /// Returns whether the file has fewer pages than its header claims
 /// (https://www.sqlite.org/fileformat.html, 1.3). SQLite reports this like any other damage.
 bool is_cut_off(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+  auto opened = open_regular_file(path);
+  if (!opened) return false;
+  FileReader file(std::move(*opened));
   unsigned char head[32] = {};
   if (!file.read(reinterpret_cast<char*>(head), sizeof head)) return false;
   std::uint64_t page = head[16] * 256U + head[17];
