@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/base/memory_budget.h"
 #include "core/files/regular_file.h"
 
 namespace hocket::sqlite {
@@ -96,6 +97,28 @@ Error read_only_error(const std::string& path, const Subject& subject) {
                                       std::string(subject.advice)};
 }
 
+struct Connection::MemoryGuard {
+  MemoryBudget budget = MemoryBudget::of_process();
+  std::optional<std::string> problem = {};
+
+  static int look(void* self) {
+    auto& guard = *static_cast<MemoryGuard*>(self);
+    if (!guard.problem) guard.problem = guard.budget.problem();
+    return guard.problem ? 1 : 0;
+  }
+};
+
+void Connection::FreeGuard::operator()(MemoryGuard* guard) const {
+  delete guard;
+}
+
+void Connection::bound_memory() {
+  constexpr int kMostCellBytes = 16 << 20, kOperationsBetweenLooks = 5'000;
+  sqlite3_limit(db_.get(), SQLITE_LIMIT_LENGTH, kMostCellBytes);
+  guard_.reset(new MemoryGuard);
+  sqlite3_progress_handler(db_.get(), kOperationsBetweenLooks, MemoryGuard::look, guard_.get());
+}
+
 void Connection::Close::operator()(sqlite3* db) const {
   sqlite3_close_v2(db);
 }
@@ -144,6 +167,9 @@ Result<Connection> Connection::open(const std::string& name, int flags, const st
 }
 
 Error Connection::error(int code) const {
+  if (guard_ && guard_->problem)
+    return {ErrorCode::invalid_argument,
+            std::string(subject_.noun) + " " + path_ + ": " + *guard_->problem};
   // SQLite keeps the system's error, except at a commit.
   const int last_errno = errno;
   const int kept_errno = sqlite3_system_errno(db_.get());

@@ -259,7 +259,8 @@ class InputReader {
 
   /// Reads a file of an archive that is packed by itself.
   Taken read_packed_member(const std::string& name, PackedStream& outer) {
-    PackedStream inner(*outer.bytes().rdbuf(), use_, {.with_archives = false});
+    PackedStream inner(*outer.bytes().rdbuf(), use_,
+                       {.with_archives = false, .is_inner = true, .on_read = {}});
     if (inner.next()) {
       auto taken = read_content(name, inner, false);
       if (!outer.problem() || is_over_limit_) return taken;
