@@ -1,7 +1,7 @@
 #pragma once
 
-// What may lie in the place of a file: pipes, sockets, devices, folders, links; and a check that a
-// reader does not wait for them. One thread.
+// Makes pipes, sockets, devices, folders and links in the place of a file, and checks that a reader
+// does not wait for them. One thread.
 
 #include <signal.h>
 #include <sys/socket.h>

@@ -15,9 +15,9 @@ namespace hocket {
 namespace {
 
 constexpr std::int64_t kMib = 1 << 20;
-/// What is left where nothing says how much it is.
+/// Assumed to be left where nothing says how much it is.
 constexpr std::int64_t kUnknownMemoryBytes = std::int64_t{4} << 30;
-/// What every process may take.
+/// Always allowed, unless a limit is set.
 constexpr std::int64_t kLittleBytes = 8 * kMib;
 constexpr const char* kRaise = "; HOCKET_READING_MIB allows more, in MiB";
 

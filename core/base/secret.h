@@ -1,6 +1,6 @@
 #pragma once
 
-// What a secret that people choose must have at least. Pure; thread-safe.
+// The least that a secret must have which people choose. Pure; thread-safe.
 
 #include <bitset>
 #include <cstddef>

@@ -17,7 +17,7 @@
 
 namespace hocket {
 
-/// What to do with a symbolic link at the end of a path. In a folder that is hocket's own nobody
+/// Says whether a symbolic link at the end of a path is followed. In a folder that is hocket's own nobody
 /// puts one for a reason.
 enum class Links { followed, refused };
 

@@ -17,7 +17,7 @@ bool is_no_number(std::string_view word) {
   return small == "nan" || small == "inf" || small == "infinity";
 }
 
-/// What bytes outside of texts are of.
+/// The kinds of bytes outside of texts.
 constexpr auto kTokens = [] {
   std::array<RepairedText::Token, 256> tokens;
   tokens.fill(RepairedText::Token::word);

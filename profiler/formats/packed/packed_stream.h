@@ -27,7 +27,7 @@ struct UnpackLimits {
   std::int64_t ratio_from_bytes = std::int64_t{1} << 30;
 };
 
-/// What was unpacked so far, by all streams that share the limits.
+/// Counts what was unpacked so far, by all streams that share the limits.
 struct UnpackUse {
   UnpackLimits limits = {};
   MemoryBudget memory = MemoryBudget::of_process();

@@ -1,5 +1,5 @@
-// What lies at the paths that verbs are given, and at those of jobs: nothing is waited for beyond
-// Ctrl-C, and no small file takes much memory.
+// Tests verbs on paths at which no regular file lies, or a small one that could take much memory:
+// nothing is waited for beyond Ctrl-C.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

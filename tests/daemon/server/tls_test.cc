@@ -11,6 +11,7 @@
 #include <boost/asio.hpp>
 #include <boost/asio/ssl.hpp>
 
+#include "core/files/owned_path.h"
 #include "tests/daemon/raw_client.h"
 #include "tests/daemon/running_server.h"
 #include "tests/temporary_folder.h"

@@ -592,13 +592,5 @@ TEST_F(CommandRunnerTest, WhatLiesInTheReportsPlaceIsNamedAndNotWaitedFor) {
   }
 }
 
-TEST_F(CommandRunnerTest, ATrialAfterOneThatLeftAFolderOfItsReport) {
-  auto runner = shell("test -e there || mkdir -p \"$HOCKET_REPORT/inside\"; touch there");
-  EXPECT_EQ(runner.run({}, {})->state, TrialState::complete);
-  const auto next = runner.run({}, {});
-  ASSERT_TRUE(next) << next.error().message;
-  EXPECT_EQ(next->state, TrialState::complete);
-}
-
 }  // namespace
 }  // namespace hocket
