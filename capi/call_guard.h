@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/base/plain_text.h"
 #include "core/base/result.h"
 
 namespace hocket {
@@ -18,13 +19,13 @@ inline std::string& last_c_error() {
 }
 
 /// Returns the value of `call()`, which gives a Result, or `otherwise` and keeps the error for
-/// hocket_error().
+/// hocket_error(), as a plain line: it may repeat what a daemon has said.
 template <class T, class Call>
 T guarded(T otherwise, const Call& call) noexcept {
   try {
     Result<T> result = call();
     if (result) return std::move(*result);
-    last_c_error() = result.error().message;
+    last_c_error() = plain_line(result.error().message);
   } catch (const std::exception& e) {
     last_c_error() = e.what();
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/json.h"
+#include "core/base/plain_text.h"
 #include "core/step/knob.h"
 
 namespace hocket {
@@ -106,7 +107,8 @@ Result<std::vector<DeclaredKnob>> read_own_knobs(const hocket_client_options& op
 
 std::function<void(const std::string&)> sink_of(void (*call)(const char*, void*), void* context) {
   if (call == nullptr) return [](const std::string&) {};
-  return [call, context](const std::string& text) { call(text.c_str(), context); };
+  // Programs print it, and it may repeat what a daemon has said.
+  return [call, context](const std::string& text) { call(plain_line(text).c_str(), context); };
 }
 
 /// Returns the options of a program that may have been compiled with fewer members.

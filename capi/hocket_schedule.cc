@@ -22,6 +22,7 @@
 #include "capi/open_client.h"
 #include "core/base/clock.h"
 #include "core/base/json.h"
+#include "core/base/plain_text.h"
 #include "core/scheduler/communication_schedule.h"
 #include "core/scheduler/order_messages.h"
 #include "core/sim/simulator.h"
@@ -160,7 +161,7 @@ Result<hocket_schedule*> open_schedule(const hocket_schedule_options* given) {
   std::function<void(const std::string&)> warn;
   if (options->warn != nullptr) {
     warn = [call = options->warn, context = options->context](const std::string& text) {
-      call(text.c_str(), context);
+      call(plain_line(text).c_str(), context);
     };
   }
   auto config = config_of(options->config_json, warn);

@@ -11,6 +11,7 @@
 #include "cli/base/command_line.h"
 #include "cli/base/question.h"
 #include "cli/inputs/access/shown_commands.h"
+#include "cli/output/text_gate.h"
 #include "cli/verbs/program.h"
 #include "core/base/nearest_name.h"
 #include "core/base/text.h"
@@ -158,10 +159,15 @@ int parse_and_perform(const std::vector<std::string>& arguments, std::ostream& o
 
 int run_hocket(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err,
                int err_columns) {
+  TextGate out_gate(out.rdbuf()), err_gate(err.rdbuf());
+  std::ostream gated_out(&out_gate), gated_err(&err_gate);
+  // As std::cerr: what was printed is shown before what is said about it, and at once.
+  gated_err.tie(&gated_out);
+  gated_err << std::unitbuf;
   try {
-    return parse_and_perform(arguments, out, err, err_columns);
+    return parse_and_perform(arguments, gated_out, gated_err, err_columns);
   } catch (const std::exception& error) {
-    return report(err, error.what(), kFailed);
+    return report(gated_err, error.what(), kFailed);
   }
 }
 

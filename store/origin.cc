@@ -23,8 +23,10 @@ Result<std::string> study_name(Store& store, const PromotionRow& promotion) {
   if (!promotion.study_id) return promotion.removed_study;
   auto study = store.study(std::to_string(*promotion.study_id));
   if (study) return std::move(study->name);
-  // It may have been removed since the version was read. That must keep no job from its version.
-  if (study.error().code == ErrorCode::not_found) return std::string();
+  // It may have been removed since the version was read, or be damaged. That must keep no job from
+  // its version.
+  const ErrorCode code = study.error().code;
+  if (code == ErrorCode::not_found || code == ErrorCode::unavailable) return std::string();
   return failure(study.error());
 }
 

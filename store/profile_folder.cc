@@ -9,6 +9,7 @@
 #include <set>
 #include <system_error>
 
+#include "core/files/folder_removal.h"
 #include "core/files/private_file.h"
 #include "core/protocol/state_folder.h"
 #include "store/rules/row_rules.h"
@@ -30,8 +31,8 @@ std::string variable(const char* name) {
 
 /// Returns whether this is a trace file, or a file that SQLite leaves beside one if its writer is
 /// killed.
-bool is_trace_file(const std::string& name) {
-  return name.starts_with(kTracePrefix) && name.find(kTraceSuffix) != std::string::npos;
+bool is_trace_file(std::string_view name) {
+  return name.starts_with(kTracePrefix) && name.find(kTraceSuffix) != std::string_view::npos;
 }
 
 mode_t mode_of(const std::string& path, mode_t otherwise) {
@@ -103,7 +104,9 @@ Result<std::string> profiles_folder(const std::string& store_path) {
 
 Result<ProfileFolder> create_profile_folder(Store& store, const std::string& store_path,
                                             std::string_view workload_name) {
-  const auto rows = store.profiles();
+  // Whoever has the name of a row that cannot be read has its folder, too.
+  UnreadRows unread;
+  const auto rows = store.profiles(&unread);
   HOCKET_TRY(rows);
   const std::string stem = rules::name_stem({}, workload_name, "profile");
   const auto first = std::ssize(*rows) + 1;
@@ -118,7 +121,9 @@ Result<ProfileFolder> create_named_profile_folder(Store& store, const std::strin
   if (!rules::check_name("profile", name)) stem = rules::name_stem({}, name, "");
   if (!rules::check_name("profile", stem))
     return failure(rules::check_name("profile", name).error());
-  const auto rows = store.profiles();
+  // Whoever has the name of a row that cannot be read has its folder, too.
+  UnreadRows unread;
+  const auto rows = store.profiles(&unread);
   HOCKET_TRY(rows);
   return create_first_free(*rows, store_path, [&](std::int64_t attempt) {
     if (attempt == 0) return stem;
@@ -136,28 +141,24 @@ std::string trace_file_path(const std::string& folder, std::int64_t rank) {
          (std::string(kTracePrefix) + std::to_string(rank) + std::string(kTraceSuffix));
 }
 
-Result<void> remove_profile_folder(const std::string& store_path, const std::string& name) {
-  if (auto ok = rules::check_name("profile", name); !ok) return ok;
-  if (name == "." || name == "..")
-    return failure(ErrorCode::invalid_argument, "\"" + name + "\" is no profile's folder");
+bool is_own_trace(const std::string& store_path, const std::string& trace, std::string_view name) {
+  const fs::path path = trace, folder = path.parent_path();
+  if (!rules::check_name("profile", name) || !is_trace_file(path.filename().string())) return false;
+  if (folder.filename() != name) return false;
+  if (folder.parent_path().extension() == ".profiles") return true;
+  const auto profiles = profiles_folder(store_path);
+  return profiles && folder.parent_path() == fs::path(*profiles);
+}
+
+Result<std::int64_t> remove_trace_files(const std::string& folder) {
+  return remove_own_files(folder, is_trace_file);
+}
+
+Result<std::int64_t> remove_profile_folder(const std::string& store_path, const std::string& name) {
+  HOCKET_TRY(rules::check_name("profile", name));
   const auto profiles = profiles_folder(store_path);
   HOCKET_TRY(profiles);
-  const fs::path folder = fs::path(*profiles) / name;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    if (!is_trace_file(at->path().filename().string())) continue;
-    std::error_code removing;
-    fs::remove(at->path(), removing);
-    if (removing) {
-      return failure(ErrorCode::unavailable,
-                     "cannot remove " + at->path().string() + ": " + removing.message());
-    }
-  }
-  if (error == std::errc::no_such_file_or_directory) return {};
-  if (!error) fs::remove(folder, error);
-  if (!error || error == std::errc::directory_not_empty) return {};
-  return failure(ErrorCode::unavailable,
-                 "cannot remove " + folder.string() + ": " + error.message());
+  return remove_trace_files(fs::path(*profiles) / name);
 }
 
 }  // namespace hocket

@@ -41,9 +41,16 @@ std::string served_traces_folder(const std::string& state_folder);
 /// Returns the path of `rank`'s trace file in a profile's folder.
 std::string trace_file_path(const std::string& folder, std::int64_t rank);
 
-/// Removes the trace files of the profile `name`, and its folder unless it has other files. Does
-/// nothing if there are none. Returns unavailable if a file cannot be removed, invalid_argument if
-/// `name` is not a profile name.
-Result<void> remove_profile_folder(const std::string& store_path, const std::string& name);
+/// Returns whether `trace` is a trace file in the folder of the profile `name`, by the layout
+/// above: of this store, or of one that was moved. A row may name any file.
+bool is_own_trace(const std::string& store_path, const std::string& trace, std::string_view name);
+
+/// Removes the trace files of a profile's folder, and the folder unless it has others. Follows no
+/// link (core/files/folder_removal.h), and returns what that does.
+Result<std::int64_t> remove_trace_files(const std::string& folder);
+
+/// Does the same for the folder of the profile `name`. Returns invalid_argument if `name` is not a
+/// profile name.
+Result<std::int64_t> remove_profile_folder(const std::string& store_path, const std::string& name);
 
 }  // namespace hocket

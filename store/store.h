@@ -31,10 +31,12 @@
 #include "store/change_listener.h"
 #include "store/key_claim.h"
 #include "store/rows.h"
+#include "store/unread_rows.h"
 
 namespace hocket {
 
-/// Lists are in the order of creation, the newest last.
+/// Lists are in the order of creation, the newest last. A row that cannot be read makes a list
+/// unavailable, or with `unread` it is left out, and has a line there (store/unread_rows.h).
 class Store {
  public:
   virtual ~Store() = default;
@@ -43,11 +45,12 @@ class Store {
   virtual Result<std::int64_t> upsert_topology(const Topology& topology) = 0;
   virtual Result<std::int64_t> upsert_workload(const Workload& workload) = 0;
 
-  virtual Result<std::vector<TopologyRow>> topologies() = 0;
+  virtual Result<std::vector<TopologyRow>> topologies(UnreadRows* unread = nullptr) = 0;
 
   /// Returns the workloads named `selector` or whose fingerprint starts with it; all if it is
   /// empty.
-  virtual Result<std::vector<WorkloadRow>> workloads(std::string_view selector) = 0;
+  virtual Result<std::vector<WorkloadRow>> workloads(std::string_view selector,
+                                                     UnreadRows* unread = nullptr) = 0;
 
   /// Returns invalid_argument if the name is taken, not_found for an unknown topology or workload.
   virtual Result<StudyRow> create_study(const NewStudy& study) = 0;
@@ -61,7 +64,7 @@ class Store {
   virtual Result<void> remove_study(std::int64_t study_id, std::string_view expected_owner,
                                     std::string_view actor) = 0;
 
-  virtual Result<std::vector<StudyRow>> studies() = 0;
+  virtual Result<std::vector<StudyRow>> studies(UnreadRows* unread = nullptr) = 0;
 
   /// Returns a study by name, or by id if `name_or_id` has only digits; not_found if there is none.
   virtual Result<StudyRow> study(std::string_view name_or_id) = 0;
@@ -132,7 +135,8 @@ class Store {
   virtual Result<std::int64_t> offer_lost_trials(std::int64_t study_id) = 0;
 
   /// Returns not_found for an unknown study.
-  virtual Result<std::vector<TrialRow>> trials(std::int64_t study_id, TrialDetail detail) = 0;
+  virtual Result<std::vector<TrialRow>> trials(std::int64_t study_id, TrialDetail detail,
+                                               UnreadRows* unread = nullptr) = 0;
 
   /// Returns the output of a trial; nothing if it had none or it is not kept any more.
   virtual Result<std::optional<TrialOutput>> trial_output(std::int64_t trial_id) = 0;
@@ -146,6 +150,11 @@ class Store {
   virtual Result<void> set_stage(std::int64_t promotion_id, PromotionStage stage,
                                  std::string_view actor, std::string_view note) = 0;
 
+  /// Adds an owner whose jobs have kept a staged version. No effect if it is there already or the
+  /// version is not staged any more; invalid_argument for an empty owner.
+  virtual Result<void> add_keeper(std::int64_t promotion_id, std::string_view owner,
+                                  std::string_view actor, std::string_view note) = 0;
+
   /// Returns the released version with the highest id for the two fingerprints, if any.
   virtual Result<std::optional<PromotionRow>> current_promotion(
       std::string_view topology_fingerprint, std::string_view workload_fingerprint) = 0;
@@ -154,7 +163,8 @@ class Store {
   virtual Result<std::optional<PromotionRow>> staged_promotion(
       std::string_view topology_fingerprint, std::string_view workload_fingerprint) = 0;
 
-  virtual Result<std::vector<PromotionRow>> promotions(const PromotionFilter& filter) = 0;
+  virtual Result<std::vector<PromotionRow>> promotions(const PromotionFilter& filter,
+                                                       UnreadRows* unread = nullptr) = 0;
 
   /// Returns the state of a key; neither pinned nor frozen unless it was set.
   virtual Result<KeyState> key_state(std::string_view topology_fingerprint,
@@ -179,12 +189,13 @@ class Store {
   virtual Result<std::int64_t> lift_quarantine(std::int64_t topology_id, std::int64_t workload_id,
                                                std::string_view actor) = 0;
 
-  /// Adds an audit entry. remove_study, promote, set_stage, set_key_state, quarantine,
+  /// Adds an audit entry. remove_study, promote, set_stage, add_keeper, set_key_state, quarantine,
   /// lift_quarantine and prune_audit add their own, under these names and in the same transaction,
   /// if they change something.
   virtual Result<void> record_audit(const NewAudit& audit) = 0;
 
-  virtual Result<std::vector<AuditRow>> audit(const AuditFilter& filter) = 0;
+  virtual Result<std::vector<AuditRow>> audit(const AuditFilter& filter,
+                                              UnreadRows* unread = nullptr) = 0;
 
   /// Removes audit entries from before `before_ns`, the oldest first and at most
   /// kMostPrunedAuditEntries, and returns their number. Their ids are never used again. Several
@@ -196,7 +207,7 @@ class Store {
   /// not_found for an unknown topology or workload.
   virtual Result<ProfileRow> add_profile(const NewProfile& profile) = 0;
 
-  virtual Result<std::vector<ProfileRow>> profiles() = 0;
+  virtual Result<std::vector<ProfileRow>> profiles(UnreadRows* unread = nullptr) = 0;
 
   /// Returns a profile by name, or by id if `name_or_id` has only digits; not_found if there is
   /// none.
@@ -206,7 +217,8 @@ class Store {
   virtual Result<std::vector<ProfileIteration>> profile_iterations(std::int64_t profile_id) = 0;
 
   /// Returns the job's metrics, then each rank's, each by name; not_found for an unknown profile.
-  virtual Result<std::vector<ProfileMetric>> profile_metrics(std::int64_t profile_id) = 0;
+  virtual Result<std::vector<ProfileMetric>> profile_metrics(std::int64_t profile_id,
+                                                             UnreadRows* unread = nullptr) = 0;
 
   virtual Result<void> keep_profile(std::int64_t profile_id, bool kept) = 0;
 

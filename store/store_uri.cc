@@ -1,6 +1,7 @@
 #include "store/store_uri.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -38,13 +39,56 @@ std::string decoded(std::string_view text) {
   return plain;
 }
 
-/// Returns whether a parameter of a URI is a secret: "password", "sslpassword".
-bool is_secret(std::string_view name) {
-  std::string plain = decoded(name);
-  std::ranges::transform(plain, plain.begin(), [](char c) {
+/// Returns `text` with its capital letters of ASCII made small.
+std::string lowered(std::string_view text) {
+  std::string small(text);
+  std::ranges::transform(small, small.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
-  return plain.find("password") != std::string::npos;
+  return small;
+}
+
+/// Returns whether a parameter of a URI is a secret: "password", "sslpassword".
+bool is_secret(std::string_view name) {
+  return lowered(decoded(name)).find("password") != std::string::npos;
+}
+
+/// Parameters of libpq that a connection is written with, in small letters.
+constexpr std::array<std::string_view, 22> kParameters = {"host",
+                                                          "hostaddr",
+                                                          "port",
+                                                          "dbname",
+                                                          "user",
+                                                          "password",
+                                                          "passfile",
+                                                          "service",
+                                                          "servicefile",
+                                                          "options",
+                                                          "application_name",
+                                                          "sslmode",
+                                                          "sslcert",
+                                                          "sslkey",
+                                                          "sslpassword",
+                                                          "sslrootcert",
+                                                          "requiressl",
+                                                          "connect_timeout",
+                                                          "krbsrvname",
+                                                          "gssencmode",
+                                                          "channel_binding",
+                                                          "target_session_attrs"};
+
+/// Returns whether a word of `text` is a parameter of libpq: its name, blanks, "=".
+bool has_parameter(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  for (std::size_t at = text.find('='); at != std::string_view::npos; at = text.find('=', at + 1)) {
+    const std::size_t end = text.substr(0, at).find_last_not_of(kBlanks);
+    if (end == std::string_view::npos) continue;
+    const std::size_t before = text.substr(0, end + 1).find_last_of(" \t\r\n;,&?");
+    const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
+    const std::string name = lowered(text.substr(begin, end + 1 - begin));
+    if (std::ranges::find(kParameters, name) != kParameters.end()) return true;
+  }
+  return false;
 }
 
 /// Returns the parameters behind "?" without their secrets.
@@ -128,7 +172,35 @@ bool is_postgres_uri(std::string_view store) {
   return scheme_length(store).has_value();
 }
 
+bool is_connection_text(std::string_view store) {
+  if (is_postgres_uri(store) || store.starts_with('/') || store.starts_with('.')) return false;
+  if (has_parameter(store)) return true;
+  const std::size_t colon = store.find(':');
+  if (store.substr(0, colon).find('/') != std::string_view::npos || colon == std::string_view::npos)
+    return false;
+  const std::string scheme = lowered(store.substr(0, colon));
+  if (scheme.starts_with("postg") || scheme.starts_with("psql") || scheme.starts_with("pgsql"))
+    return true;
+  return store.find('@', colon) != std::string_view::npos;
+}
+
+Result<void> check_store_name(std::string_view store) {
+  if (is_connection_text(store)) {
+    return failure(ErrorCode::invalid_argument,
+                   "the store is given as a connection to a server that is not understood, and is "
+                   "not repeated here because it may have a password: write "
+                   "postgresql://USER@HOST/DATABASE, with the password in ~/.pgpass, or the path "
+                   "of a file; a path that looks so begins with ./");
+  }
+  const std::size_t scheme = store.find("://");
+  if (scheme == std::string_view::npos || is_postgres_uri(store)) return {};
+  return failure(ErrorCode::invalid_argument,
+                 "no store is named by " + std::string(store.substr(0, scheme)) +
+                     "://: write the path of a file, or postgresql://USER@HOST/DATABASE");
+}
+
 std::string shown_store(std::string_view store) {
+  if (is_connection_text(store)) return std::string(kHidden);
   const auto scheme = scheme_length(store);
   if (!scheme) return std::string(store);
   const Parts parts = parts_of(store.substr(*scheme));

@@ -178,9 +178,13 @@ export function shortKey(key) {
     ? key.split(".").map((part) => part.slice(0, 8)).join(".") : key;
 }
 
-/// Returns a text of others for one line: control characters and those that change the direction
-/// of what follows are shown as a replacement character.
+/// Returns a text of others for one line, as the program's terminal shows it
+/// (core/base/plain_text.h): ends of lines are blanks, and controls, marks that change the direction
+/// of what follows, and characters that are not seen are a replacement character.
 export function printable(text) {
-  return String(text ?? "").replace(/[\t\r\n]+/g, " ")
-    .replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
+  return String(text ?? "").replace(/[\t-\r\u0085\u2028\u2029]+/g, " ").replace(HIDDEN, "\ufffd");
 }
+
+const HIDDEN = new RegExp("[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160" +
+  "\\u17b4\\u17b5\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0" +
+  "\\ufff0-\\ufffb\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e00ff}]", "gu");

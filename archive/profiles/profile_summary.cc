@@ -104,8 +104,9 @@ Result<ProfileSummary> summarize_profile(Store& store, const ProfileRow& row) {
   const auto iterations = store.profile_iterations(row.id);
   HOCKET_TRY(iterations);
   add_iterations(*iterations, summary);
+  UnreadRows unread;
   if (row.topology_id) {
-    const auto topologies = store.topologies();
+    const auto topologies = store.topologies(&unread);
     HOCKET_TRY(topologies);
     const auto found = std::ranges::find(*topologies, *row.topology_id, &TopologyRow::id);
     if (found != topologies->end()) {
@@ -113,7 +114,7 @@ Result<ProfileSummary> summarize_profile(Store& store, const ProfileRow& row) {
     }
   }
   if (row.workload_id) {
-    const auto workloads = store.workloads("");
+    const auto workloads = store.workloads("", &unread);
     HOCKET_TRY(workloads);
     const auto found = std::ranges::find(*workloads, *row.workload_id, &WorkloadRow::id);
     if (found != workloads->end()) summary.workload = found->name;
@@ -121,12 +122,16 @@ Result<ProfileSummary> summarize_profile(Store& store, const ProfileRow& row) {
   return summary;
 }
 
-Result<std::vector<ProfileSummary>> summarize_profiles(Store& store) {
-  const auto rows = store.profiles();
+Result<std::vector<ProfileSummary>> summarize_profiles(Store& store, UnreadRows* unread) {
+  const auto rows = store.profiles(unread);
   HOCKET_TRY(rows);
   std::vector<ProfileSummary> summaries;
   for (const ProfileRow& row : *rows) {
     auto summary = summarize_profile(store, row);
+    if (!summary && unread != nullptr && summary.error().code != ErrorCode::timed_out) {
+      unread->push_back(summary.error().in("profile " + row.name).message);
+      continue;
+    }
     HOCKET_TRY(summary);
     summaries.push_back(std::move(*summary));
   }

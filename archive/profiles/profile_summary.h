@@ -36,7 +36,7 @@ nlohmann::json to_json(const ProfileSummary& summary);
 Result<ProfileSummary> summarize_profile(Store& store, const ProfileRow& row);
 
 /// Summarises all profiles of the store, the newest last.
-Result<std::vector<ProfileSummary>> summarize_profiles(Store& store);
+Result<std::vector<ProfileSummary>> summarize_profiles(Store& store, UnreadRows* unread = nullptr);
 
 /// A profile's metrics and iterations, as the store has them.
 struct ProfileFigures {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -40,50 +41,32 @@ std::string age_text(std::int64_t age_ns) {
   return "it is " + std::to_string(age_ns / kDayNs) + " days old";
 }
 
-/// Returns whether the file belongs to this profile alone, by the layout of store/profile_folder.h.
-/// A row may name any file, and hocket may remove only its own.
-bool is_own_trace(const std::string& store_path, const fs::path& path, const std::string& profile) {
-  const fs::path folder = path.parent_path();
-  if (folder.filename() != profile) return false;
-  if (folder.parent_path().extension() == ".profiles") return true;
-  const auto profiles = profiles_folder(store_path);
-  return profiles && folder.parent_path() == fs::path(*profiles);
-}
-
-/// Removes a trace file. Returns why it failed; "" if the file is gone.
-std::string remove_trace(const std::string& path) {
-  std::error_code error;
-  const auto status = fs::symlink_status(path, error);
-  if (status.type() == fs::file_type::not_found) return {};
-  if (error) return path + ": " + error.message();
-  if (!fs::is_regular_file(status)) return path + " is not a file";
-  fs::remove(path, error);
-  if (error) return path + ": " + error.message();
-  return {};
-}
-
 /// Removes one profile's files, as prune_profiles() describes; returns why some are left, or "".
 std::string remove_files(const std::string& store_path, const ProfileRow& row,
                          PruneResult& pruned) {
-  std::string problem;
+  const auto profiles = profiles_folder(store_path);
+  if (!profiles) return profiles.error().message;
+  std::set<std::string> folders;
   for (const ProfileRank& rank : row.ranks) {
     if (rank.trace_path.empty() || parse_trace_url(rank.trace_path)) continue;
-    if (!is_own_trace(store_path, rank.trace_path, row.name)) {
-      pruned.notes.push_back(rank.trace_path + " is left: it is not in the profile's folder");
-      continue;
-    }
-    const std::int64_t bytes = file_bytes(rank.trace_path);
-    const std::string why = remove_trace(rank.trace_path);
-    if (why.empty()) {
-      pruned.freed_bytes += bytes;
+    if (is_own_trace(store_path, rank.trace_path, row.name)) {
+      folders.insert(fs::path(rank.trace_path).parent_path());
     } else {
-      problem = why;
+      pruned.notes.push_back(rank.trace_path + " is left: it is not in the profile's folder");
     }
   }
-  if (!problem.empty()) return problem;
-  // Also removes files that a killed writer left beside them.
-  const auto folder = remove_profile_folder(store_path, row.name);
-  return folder ? "" : folder.error().message;
+  for (const std::string& folder : folders) {
+    const auto freed_bytes = remove_trace_files(folder);
+    if (!freed_bytes) return freed_bytes.error().message;
+    pruned.freed_bytes += *freed_bytes;
+  }
+  // It may also have files that a killed writer left there. A row whose name is no profile's, which
+  // an earlier version may have made, has no folder.
+  const auto left_over = remove_profile_folder(store_path, row.name);
+  if (!left_over && left_over.error().code != ErrorCode::invalid_argument)
+    return left_over.error().message;
+  pruned.freed_bytes += left_over.value_or(0);
+  return {};
 }
 
 }  // namespace
@@ -124,8 +107,9 @@ std::vector<PruneDecision> decide_prune(std::span<const PruneCandidate> candidat
 }
 
 Result<std::vector<PruneCandidate>> prune_candidates(Store& store,
-                                                     const ServedTraceBytes& served_bytes) {
-  const auto rows = store.profiles();
+                                                     const ServedTraceBytes& served_bytes,
+                                                     UnreadRows* unread) {
+  const auto rows = store.profiles(unread);
   HOCKET_TRY(rows);
   std::vector<PruneCandidate> candidates;
   for (const ProfileRow& row : *rows) {

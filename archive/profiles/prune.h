@@ -51,7 +51,8 @@ using ServedTraceBytes = std::function<std::int64_t(const TraceUrl&)>;
 /// Returns the store's profiles. A missing trace file counts 0 bytes, and so does one that a daemon
 /// serves unless `served_bytes` says how many it has.
 Result<std::vector<PruneCandidate>> prune_candidates(Store& store,
-                                                     const ServedTraceBytes& served_bytes = {});
+                                                     const ServedTraceBytes& served_bytes = {},
+                                                     UnreadRows* unread = nullptr);
 
 struct PruneResult {
   std::vector<PruneDecision> removed;

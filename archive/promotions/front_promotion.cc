@@ -28,7 +28,10 @@ Result<FrontPoint> front_point(const StudyResult& result, std::int64_t number) {
 Result<PromotionRow> promote_front_point(Store& store, const StudyRow& study,
                                          const FrontPoint& point, const std::string& actor) {
   if (!study.topology_id || !study.workload_id)
-    return invalid("study " + study.name + " does not say what it tuned");
+    return invalid("study " + study.name + " has no " +
+                   (study.topology_id ? "workload" : "topology") +
+                   ", so it is not known which jobs its settings are for; `hocket push` gives one "
+                   "to the jobs that you name");
   const auto config = promoted_config(point.measured.params);
   HOCKET_TRY(config);
   // There is no gain: the front's points trade one objective for another.

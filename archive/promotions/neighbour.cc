@@ -9,9 +9,10 @@
 namespace hocket {
 
 Result<std::optional<NeighbourKey>> find_neighbour(Store& store, const ConfigKey& own) {
-  const auto topologies = store.topologies();
+  UnreadRows unread;
+  const auto topologies = store.topologies(&unread);
   HOCKET_TRY(topologies);
-  const auto workloads = store.workloads("");
+  const auto workloads = store.workloads("", &unread);
   HOCKET_TRY(workloads);
   const auto keys = store.keys();
   HOCKET_TRY(keys);

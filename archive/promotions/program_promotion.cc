@@ -15,9 +15,10 @@ namespace {
 
 /// Returns the version with its job, or nothing if that cannot be read any more.
 Result<std::optional<PromotedVersions>> with_job(Store& store, const PromotionRow& row) {
-  const auto topologies = store.topologies();
+  UnreadRows unread;
+  const auto topologies = store.topologies(&unread);
   HOCKET_TRY(topologies);
-  const auto workloads = store.workloads("");
+  const auto workloads = store.workloads("", &unread);
   HOCKET_TRY(workloads);
   const auto topology = std::ranges::find(*topologies, row.topology_id, &TopologyRow::id);
   const auto workload = std::ranges::find(*workloads, row.workload_id, &WorkloadRow::id);

@@ -100,10 +100,11 @@ bool is_default(const PromotionRow& version) {
 
 Result<KeyRow> find_key_row(Store& store, const ConfigKey& key) {
   KeyRow row{.key = key};
-  const auto topologies = store.topologies();
+  UnreadRows unread;
+  const auto topologies = store.topologies(&unread);
   HOCKET_TRY(topologies);
   const auto topology = std::ranges::find(*topologies, key.topology, &TopologyRow::fingerprint);
-  const auto workloads = store.workloads(key.workload);
+  const auto workloads = store.workloads(key.workload, &unread);
   HOCKET_TRY(workloads);
   const auto workload = std::ranges::find(*workloads, key.workload, &WorkloadRow::fingerprint);
   if (topology == topologies->end() || workload == workloads->end()) {

@@ -93,9 +93,10 @@ std::string changed_since(const StudyDefinition& other, const StudyDefinition& o
 /// Returns the jobs of the store that can be read, by the ids of their studies.
 Result<std::map<std::int64_t, TunedJob>> jobs_of(Store& store,
                                                  const std::vector<StudyRow>& studies) {
-  const auto topologies = store.topologies();
+  UnreadRows unread;
+  const auto topologies = store.topologies(&unread);
   HOCKET_TRY(topologies);
-  const auto workloads = store.workloads("");
+  const auto workloads = store.workloads("", &unread);
   HOCKET_TRY(workloads);
   std::map<std::int64_t, TunedJob> jobs;
   for (const auto& study : studies) {
@@ -139,7 +140,8 @@ Result<std::optional<FoundDonor>> wanted_donor(Store& store, const StudyDefiniti
 
 Result<std::optional<FoundDonor>> nearest_donor(Store& store, const StudyDefinition& own,
                                                 const TunedJob& job) {
-  const auto studies = store.studies();
+  UnreadRows unread;
+  const auto studies = store.studies(&unread);
   HOCKET_TRY(studies);
   const auto known = jobs_of(store, *studies);
   HOCKET_TRY(known);

@@ -40,7 +40,8 @@ Error only_of_others(const std::vector<StudyRow>& others, const std::string& hos
 
 /// Returns the latest unfinished study of `hocket tune` that was run on this host.
 Result<StudyRow> latest_of_this_host(Store& store) {
-  auto studies = store.studies();
+  UnreadRows unread;
+  auto studies = store.studies(&unread);
   HOCKET_TRY(studies);
   std::ranges::reverse(*studies);
   std::erase_if(*studies, [](const StudyRow& study) {

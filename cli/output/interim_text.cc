@@ -1,10 +1,13 @@
 #include "cli/output/interim_text.h"
 
 #include "cli/output/value_text.h"
+#include "core/base/plain_text.h"
 
 namespace hocket {
 
-std::string interim_text(const InterimStudy& study, const std::string& store_argument) {
+namespace {
+
+std::string whole_text(const InterimStudy& study, const std::string& store_argument) {
   const StudyResult& result = study.result;
   if (!result.front.empty()) {
     return "study " + study.study + " has not confirmed its front; to confirm it: " +
@@ -24,6 +27,12 @@ std::string interim_text(const InterimStudy& study, const std::string& store_arg
          " so far, not confirmed: " + params_text(result.best.params) + " (" +
          measured(result.best) + "; the default " + params_text(result.default_params.params) +
          ": " + measured(result.default_params) + "); to confirm and promote it: " + command;
+}
+
+}  // namespace
+
+std::string interim_text(const InterimStudy& study, const std::string& store_argument) {
+  return plain_line(whole_text(study, store_argument));
 }
 
 }  // namespace hocket

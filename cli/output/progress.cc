@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "cli/output/text_gate.h"
 #include "core/base/text.h"
 #include "core/protocol/promotion_rule.h"
 
@@ -48,8 +49,8 @@ std::string StudyProgress::best_text() const {
 
 void StudyProgress::rewrite(const std::string& line) {
   // Leaves one column free, because a full line would wrap.
-  err_ << "\r\033[K" << printable(line, static_cast<std::size_t>(std::max(columns_ - 1, 1)))
-       << std::flush;
+  err_ << TerminalControl::clear_line
+       << printable(line, static_cast<std::size_t>(std::max(columns_ - 1, 1))) << std::flush;
   line_open_ = true;
 }
 
@@ -66,7 +67,7 @@ void StudyProgress::recall(const Trial& trial) {
 }
 
 void StudyProgress::note(const std::string& line) {
-  if (line_open_) err_ << "\r\033[K";
+  if (line_open_) err_ << TerminalControl::clear_line;
   line_open_ = false;
   err_ << line << std::endl;
 }

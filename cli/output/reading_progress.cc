@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "cli/output/text_gate.h"
 #include "cli/output/value_text.h"
 #include "core/base/text.h"
 
@@ -18,7 +19,7 @@ ReadingLine::ReadingLine(std::ostream& err, int columns, const Clock& clock)
     : err_(err), columns_(columns), clock_(clock), next_ns_(clock.now_ns() + kFirstAfterNs) {}
 
 void ReadingLine::clear() {
-  if (line_open_) err_ << "\r\033[K" << std::flush;
+  if (line_open_) err_ << TerminalControl::clear_line << std::flush;
   line_open_ = false;
 }
 
@@ -39,7 +40,7 @@ void ReadingLine::show(const std::string& name, std::int64_t bytes, std::int64_t
   }
   // Leaves one column free, because a full line would wrap.
   const auto room = static_cast<std::size_t>(std::max(columns_ - 1, 1));
-  err_ << "\r\033[K" << printable(line + "  " + name, room) << std::flush;
+  err_ << TerminalControl::clear_line << printable(line + "  " + name, room) << std::flush;
   line_open_ = true;
 }
 

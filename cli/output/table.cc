@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <ostream>
+#include <utility>
 
 #include "core/base/check.h"
+#include "core/base/plain_text.h"
 
 namespace hocket {
 namespace {
@@ -17,8 +19,14 @@ std::size_t width(const std::string& text) {
 
 }  // namespace
 
+TextTable::TextTable(std::vector<std::string> headings) {
+  for (std::string& heading : headings) heading = plain_line(heading);
+  rows_.push_back(std::move(headings));
+}
+
 void TextTable::add(std::vector<std::string> cells) {
   HOCKET_CHECK(cells.size() == rows_.front().size(), "a row has a cell for each heading");
+  for (std::string& cell : cells) cell = plain_line(cell);
   rows_.push_back(std::move(cells));
 }
 

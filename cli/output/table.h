@@ -10,7 +10,8 @@ namespace hocket {
 
 class TextTable {
  public:
-  explicit TextTable(std::vector<std::string> headings) : rows_{std::move(headings)} {}
+  /// Cells, headings too, are shown as plain lines (core/base/plain_text.h).
+  explicit TextTable(std::vector<std::string> headings);
 
   /// Adds a row. Requires one cell per heading.
   void add(std::vector<std::string> cells);

@@ -8,11 +8,10 @@
 #include <cerrno>
 #include <iostream>
 
+#include "cli/output/text_gate.h"
+
 namespace hocket {
 namespace {
-
-constexpr const char* kEnter = "\033[?1049h\033[?25l";
-constexpr const char* kLeave = "\033[?25h\033[?1049l";
 
 std::atomic<int> resized_end = -1;
 
@@ -27,7 +26,7 @@ void on_resize(int) {
 }  // namespace
 
 bool is_terminal(const std::ostream& out) {
-  return out.rdbuf() == std::cout.rdbuf() && isatty(STDOUT_FILENO) == 1;
+  return behind_gate(out) == std::cout.rdbuf() && isatty(STDOUT_FILENO) == 1;
 }
 
 TerminalScreen::TerminalScreen(std::ostream& out) : out_(out) {
@@ -37,11 +36,11 @@ TerminalScreen::TerminalScreen(std::ostream& out) : out_(out) {
   action.sa_handler = on_resize;
   action.sa_flags = SA_RESTART;
   sigaction(SIGWINCH, &action, &before_);
-  out_ << kEnter << std::flush;
+  out_ << TerminalControl::enter_screen << std::flush;
 }
 
 TerminalScreen::~TerminalScreen() {
-  out_ << kLeave << std::flush;
+  out_ << TerminalControl::leave_screen << std::flush;
   sigaction(SIGWINCH, &before_, nullptr);
   resized_end = -1;
   for (const int end : resized_) {
@@ -60,13 +59,13 @@ void TerminalScreen::draw(const std::vector<std::string>& lines) {
   char bytes[64];
   while (resized_[0] >= 0 && ::read(resized_[0], bytes, sizeof bytes) > 0) {
   }
-  std::string text = "\033[H";
+  out_ << TerminalControl::go_home;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    text += i > 0 ? "\r\n" : "";
-    text += lines[i] + "\033[K";
+    if (i > 0) out_ << TerminalControl::next_line;
+    out_ << lines[i] << TerminalControl::clear_to_line_end;
   }
   // Clears the rest of the screen.
-  out_ << text << "\033[J" << std::flush;
+  out_ << TerminalControl::clear_to_end << std::flush;
 }
 
 }  // namespace hocket

@@ -1,6 +1,6 @@
 #pragma once
 
-// Full-screen drawing on a terminal by ANSI escape sequences. At most one screen at a time.
+// Full-screen drawing on a terminal (cli/output/text_gate.h). At most one screen at a time.
 
 #include <signal.h>
 

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "core/base/plain_text.h"
+
 namespace hocket {
 namespace {
 
@@ -91,7 +93,7 @@ std::string params_text(const Params& params) {
   for (const auto& [name, value] : params) {
     text += (text.empty() ? "" : " ") + name + "=" + to_text(value);
   }
-  return text;
+  return plain_line(text);
 }
 
 std::string params_text(const nlohmann::json& params) {
@@ -100,7 +102,7 @@ std::string params_text(const nlohmann::json& params) {
 }
 
 std::string json_text(const nlohmann::json& document) {
-  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return plain_json(document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 }  // namespace hocket

@@ -32,13 +32,14 @@ std::string percent_text(double share);
 /// Returns for example "2026-11-21T03:12:30Z".
 std::string time_text(std::int64_t unix_ns);
 
-/// Returns for example "order=fifo streams=1".
+/// Returns for example "order=fifo streams=1", a plain line.
 std::string params_text(const Params& params);
 
 /// Like the above, for the JSON form with any content.
 std::string params_text(const nlohmann::json& params);
 
-/// Returns one line of JSON. Invalid UTF-8 becomes replacement characters.
+/// Returns one line of JSON, which a terminal may show: plain_json() (core/base/plain_text.h).
+/// Invalid UTF-8 becomes replacement characters.
 std::string json_text(const nlohmann::json& document);
 
 }  // namespace hocket

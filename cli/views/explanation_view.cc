@@ -7,6 +7,7 @@
 
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
+#include "core/base/plain_text.h"
 #include "core/base/text.h"
 
 namespace hocket {
@@ -154,10 +155,10 @@ void print_rejected(std::ostream& out, const StudyExplanation& explained) {
 
 void print_explanation(std::ostream& out, const StudyExplanation& explained) {
   const Explanation& explanation = explained.explanation;
-  out << explained.title << ": " << explained.label
+  out << plain_line(explained.title + ": " + explained.label)
       << (explained.direction == Direction::maximise ? ", higher is better, " : ", ")
       << explanation.completed << " trials completed, " << explanation.failed
-      << " failed\nmodel: " << explanation.basis;
+      << " failed\nmodel: " << plain_line(explanation.basis);
   if (explanation.modelled < explanation.completed) {
     out << ", fitted to " << explanation.modelled << " of them";
   }

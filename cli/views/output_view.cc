@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/plain_text.h"
 #include "core/base/text.h"
 
 namespace hocket {
@@ -24,7 +25,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 }
 
 void print_line(std::ostream& out, std::string_view line) {
-  out << printable(line, line.size()) << '\n';
+  out << plain_line(line) << '\n';
 }
 
 void print_end(std::ostream& out, const char* name, std::string_view text, std::size_t count) {

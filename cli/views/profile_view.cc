@@ -332,10 +332,6 @@ std::string figure_text(std::string_view name, double value) {
   return is_share ? percent_text(value) : value_text(value, ObjectiveUnit::none);
 }
 
-void print_notes(std::ostream& out, std::span<const std::string> notes) {
-  for (const std::string& note : notes) out << "note: " << printable(note, kNoteLimitBytes) << '\n';
-}
-
 void print_profiles(std::ostream& out, std::span<const ProfileSummary> profiles) {
   TextTable table({"profile", "made", "source", "workload", "iterations", "iteration", "exposed",
                    "traces", ""});

@@ -11,6 +11,7 @@
 #include "archive/profiles/profile_summary.h"
 #include "archive/profiles/prune.h"
 #include "archive/profiles/report/diff_profiles.h"
+#include "cli/output/notes.h"
 
 namespace hocket {
 
@@ -34,9 +35,6 @@ void print_difference(std::ostream& out, const ProfileDifference& difference,
                       std::size_t most_tasks);
 
 void print_pruned(std::ostream& out, std::span<const PruneDecision> decisions, bool is_done);
-
-/// Prints "note: …", one line each.
-void print_notes(std::ostream& out, std::span<const std::string> notes);
 
 /// Prints the same; of several notes that differ in their numbers alone only the first ones, and
 /// how many there are.

@@ -9,6 +9,7 @@
 
 #include "archive/studies/study_job.h"
 #include "cli/output/table.h"
+#include "core/base/plain_text.h"
 #include "core/base/text.h"
 #include "tuner/study/study_definition.h"
 #include "tuner/table/csv.h"
@@ -54,7 +55,7 @@ void print_objective_columns(std::ostream& out, const std::set<std::string>& par
     return;
   }
   const auto column = [](const std::string& text) {
-    return csv_cell(std::string(RecordedTable::kObjectivePrefix) + text);
+    return csv_cell(plain_line(std::string(RecordedTable::kObjectivePrefix) + text));
   };
   out << column(view.objective);
   for (const Objective& other : view.others) out << ',' << column(to_text(other));
@@ -108,21 +109,29 @@ void print_list(std::ostream& out, const char* label, const std::vector<std::str
 
 }  // namespace
 
-Result<StudyView> study_view(Store& store, const StudyRow& study) {
+std::string place_text(const StudyView& view) {
+  return view.topology ? place_text(*view.topology) : std::string("-");
+}
+
+Result<StudyView> study_view(Store& store, const StudyRow& study, UnreadRows& unread) {
   const std::string where = "study " + study.name;
   const auto definition = study_definition_from_json(study.definition);
   if (!definition) return failure(definition.error().in(where));
-  auto topology = topology_of(store, study);
-  if (!topology) return failure(topology.error().in(where));
-  auto workload = workload_of(store, study);
-  if (!workload) return failure(workload.error().in(where));
   const Objective& objective = definition->objective;
   StudyView view{.name = study.name,
                  .unit = unit_of(objective),
                  .objective = to_text(objective),
-                 .direction = objective.direction,
-                 .topology = std::move(*topology),
-                 .workload = std::move(workload->name)};
+                 .direction = objective.direction};
+  if (study.topology_id) {
+    auto topology = topology_of(store, study);
+    if (topology) view.topology = std::move(*topology);
+    if (!topology) unread.push_back(topology.error().in(where).message);
+  }
+  if (study.workload_id) {
+    const auto workload = workload_of(store, study);
+    if (workload) view.workload = workload->name;
+    if (!workload) unread.push_back(workload.error().in(where).message);
+  }
   if (!objective.name.empty() || !definition->other_objectives.empty())
     view.label = label_of(objective);
   for (const auto& constraint : definition->space.constraints()) {
@@ -149,14 +158,15 @@ nlohmann::json to_json(const StudyView& view) {
                           {"direction", direction_text(other.direction)},
                           {"unit", to_string(unit_of(other))}});
   }
+  const auto& topology = view.topology;
   return {{"study", view.name},
           {"objective", view.objective},
           {"unit", to_string(view.unit)},
           {"objectives", std::move(objectives)},
-          {"workload", view.workload},
-          {"topology", readable_name(view.topology)},
-          {"link", view.topology.link},
-          {"emulated_link", !emulation_note(view.topology).empty()},
+          {"workload", view.workload.empty() ? nlohmann::json() : nlohmann::json(view.workload)},
+          {"topology", topology ? nlohmann::json(readable_name(*topology)) : nlohmann::json()},
+          {"link", topology ? nlohmann::json(topology->link) : nlohmann::json()},
+          {"emulated_link", topology && !emulation_note(*topology).empty()},
           {"constraints", view.constraints},
           {"limits", view.limits},
           {"default_sources", to_json(view.default_sources)}};
@@ -199,13 +209,13 @@ void print_trials_csv(std::ostream& out, std::span<const TrialRow> trials, const
     finished.push_back(&trial);
     for (const auto& [name, value] : trial.params.items()) names.insert(name);
   }
-  for (const auto& name : names) out << csv_cell(name) << ',';
+  for (const auto& name : names) out << csv_cell(plain_line(name)) << ',';
   print_objective_columns(out, names, view);
   print_trial_columns(out);
   for (const TrialRow* trial : finished) {
     for (const auto& name : names) {
       const auto value = trial->params.value(name, nlohmann::json(""));
-      out << csv_cell(value.is_string() ? value.get<std::string>() : json_text(value));
+      out << csv_cell(value.is_string() ? plain_line(value.get<std::string>()) : json_text(value));
       out << ',';
     }
     const bool has_value = trial->state == TrialState::complete && trial->value;
@@ -250,8 +260,9 @@ void print_trials(std::ostream& out, std::span<const TrialRow> trials, const Stu
 }
 
 void print_heading(std::ostream& out, const StudyView& view) {
-  out << "study " << view.name << ": " << view.workload << " on " << place_text(view.topology)
-      << '\n';
+  const std::string what = view.workload.empty() ? "an unknown workload" : view.workload;
+  const std::string where = view.topology ? place_text(*view.topology) : "an unknown topology";
+  out << plain_line("study " + view.name + ": " + what + " on " + where) << '\n';
   print_list(out, "maximises ", maximised(view));
   print_list(out, "required ", view.constraints);
   print_list(out, "limited to ", view.limits);
@@ -265,7 +276,7 @@ std::string default_text(const Params& params, const DefaultSources& sources) {
     if (source == sources.end() || source->second.origin == DefaultOrigin::scheduler) continue;
     text += " (" + readable(source->second) + ")";
   }
-  return text;
+  return plain_line(text);
 }
 
 std::string assumption_text(const Params& defaults, const DefaultSources& sources) {
@@ -276,10 +287,10 @@ std::string assumption_text(const Params& defaults, const DefaultSources& source
     options += " --default " + name + "=VALUE";
   }
   if (values.empty()) return {};
-  return "the default " + values +
+  return "the default " + plain_line(values) +
          " is assumed, the middle of what is searched: the gain is against that, not against what "
          "the command does by itself; if you know it, give it:" +
-         options;
+         plain_line(options);
 }
 
 void print_result(std::ostream& out, const StudyResult& result, const StudyView& view) {
@@ -299,8 +310,8 @@ void print_result(std::ostream& out, const StudyResult& result, const StudyView&
         << std::lround(100 * kGainConfidence) << " % confidence); needed: more than "
         << percent_text(result.needed) << '\n';
   }
-  if (!result.stopped.empty()) out << "stopped: " << result.stopped << '\n';
-  out << (result.promoted ? "promoted: " : "not promoted: ") << result.reason << '\n';
+  if (!result.stopped.empty()) out << "stopped: " << plain_line(result.stopped) << '\n';
+  out << (result.promoted ? "promoted: " : "not promoted: ") << plain_line(result.reason) << '\n';
   if (const auto assumption = assumption_text(defaults, view.default_sources); !assumption.empty())
     out << assumption << '\n';
 }

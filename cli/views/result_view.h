@@ -4,6 +4,7 @@
 
 #include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 
 #include "cli/output/value_text.h"
@@ -21,16 +22,20 @@ struct StudyView {
   std::string objective = {};   ///< the first objective
   std::string label = "value";  ///< name of the objective in tables
   Direction direction = Direction::minimise;
-  Topology topology;
-  std::string workload;
+  std::optional<Topology> topology = {};      ///< absent if the study has none that can be read
+  std::string workload = {};                  ///< empty if the study has none that can be read
   std::vector<std::string> constraints = {};  ///< constraints that every setting satisfies
   std::vector<std::string> limits = {};       ///< limits; a trial that exceeds one has failed
   std::vector<Objective> others = {};         ///< further objectives
   DefaultSources default_sources = {};
 };
 
-/// Reads the data to show `study` from its row and the store.
-Result<StudyView> study_view(Store& store, const StudyRow& study);
+/// Reads the data to show `study` from its row and the store. What cannot be read of its topology
+/// and its workload is absent, and has a line in `unread`.
+Result<StudyView> study_view(Store& store, const StudyRow& study, UnreadRows& unread);
+
+/// Returns place_text() of the topology; "-" without one.
+std::string place_text(const StudyView& view);
 
 /// Returns the detail of trials that print_trials() needs. The forms for programs take all.
 TrialDetail detail_for(const StudyView& view);
@@ -39,7 +44,8 @@ TrialDetail detail_for(const StudyView& view);
 /// `{"study":…,"objective":…,"unit":…,"objectives":[{"objective":…,"name":…,
 /// "direction":"min","unit":…},…],"workload":…,
 /// "topology":…,"link":…,"emulated_link":false,"constraints":[],"limits":[],
-/// "default_sources":{…}}` (tuner/study/default_source.h).
+/// "default_sources":{…}}` (tuner/study/default_source.h); workload, topology and link are null
+/// where the study has none.
 nlohmann::json to_json(const StudyView& view);
 
 /// `[{"number":…,"phase":…,"state":…,"params":…,"value":…,"spread":…,"message":…,
@@ -53,8 +59,9 @@ void print_trials(std::ostream& out, std::span<const TrialRow> trials, const Stu
 /// Prints the finished trials, confirmations included, as a recorded sweep (docs/formats/table.md):
 /// a column per parameter, then "value", which is empty for a failed trial and gets a trailing "_"
 /// if a parameter has that name. With several objectives each has a column, "objective:" and its
-/// text. The last columns, "trial:" and a name, have the trial's number, phase, state, spread,
-/// times and peak memory.
+/// text. Texts are plain lines (core/base/plain_text.h), so that a cell is on one line: what is
+/// replaced there is in the JSON. The last columns, "trial:" and a name, have the trial's number,
+/// phase, state, spread, times and peak memory.
 void print_trials_csv(std::ostream& out, std::span<const TrialRow> trials, const StudyView& view);
 
 /// Prints "study NAME: WORKLOAD on TOPOLOGY (emulated link: …)", what is maximised, and "required

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/output/value_text.h"
+#include "core/base/plain_text.h"
 #include "core/base/text.h"
 #include "store/origin.h"
 
@@ -56,7 +57,8 @@ std::string what_became_of(const PromotionRow& version) {
 }  // namespace
 
 Result<std::optional<PromotionRow>> version_of(Store& store, const StudyRow& study) {
-  const auto versions = store.promotions({.study_id = study.id});
+  UnreadRows unread;
+  const auto versions = store.promotions({.study_id = study.id}, &unread);
   HOCKET_TRY(versions);
   const auto last = std::find_if(versions->rbegin(), versions->rend(), [](const auto& version) {
     return version.origin == PromotionOrigin::study;
@@ -65,7 +67,7 @@ Result<std::optional<PromotionRow>> version_of(Store& store, const StudyRow& stu
 }
 
 std::string made_text(const PromotionRow& version, const std::string& study) {
-  return how_text(version, study) + " on " + time_text(version.promoted_at_ns);
+  return plain_line(how_text(version, study) + " on " + time_text(version.promoted_at_ns));
 }
 
 std::string standing_text(const PromotionRow& version, const std::string& study) {

@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "client/link/http_client_certificate.h"
+#include "core/base/json.h"
 
 namespace hocket {
 namespace {
@@ -27,6 +28,7 @@ using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr std::size_t kMaxErrorBytes = 64 << 10;
+constexpr std::int64_t kMaxCertificateBytes = 16 << 20;
 
 /// Result of a name lookup, shared with the thread that runs it.
 struct Lookup {
@@ -321,12 +323,19 @@ Result<void> HttpClient::Connection::make_tls_context() {
   if (daemon_.ca_file.empty()) {
     tls_context_->set_default_verify_paths(error);
   } else {
-    tls_context_->load_verify_file(daemon_.ca_file, error);
+    const auto text = read_file(daemon_.ca_file, kMaxCertificateBytes);
+    if (!text) {
+      tls_context_.reset();
+      return failure(Error{ErrorCode::invalid_argument, text.error().message}.in("HOCKET_CA_FILE"));
+    }
+    tls_context_->add_certificate_authority(asio::buffer(*text), error);
   }
   if (!error) return {};
   tls_context_.reset();
-  return failure(ErrorCode::invalid_argument, "HOCKET_CA_FILE: cannot read certificates from " +
-                                                  daemon_.ca_file + ": " + error.message());
+  return failure(ErrorCode::invalid_argument,
+                 "HOCKET_CA_FILE: " + daemon_.ca_file +
+                     " has no certificate that can be read: " + error.message() +
+                     "; name a PEM file with the certificate of the daemon's authority");
 }
 
 void HttpClient::Connection::note_distrust(bool is_trusted, X509_STORE_CTX* context) {

@@ -294,11 +294,14 @@ void AbWindow::judge(bool is_last) {
     return;
   }
   // Two groups alone hardly tell what the noise is.
-  const double noise = std::max(std::min(needed, kMostSaid), std::abs(found.mean));
+  const double noise = std::max(needed, std::abs(found.mean));
   const double gained = share(found.mean);
+  const std::string within =
+      noise < kMostSaid
+          ? ", within the noise of " + percent_of(std::abs(share(std::copysign(noise, found.mean))))
+          : std::string(", after too few iterations to tell the noise");
   end(options_.keep_undecided, false,
-      percent_of(std::abs(gained)) + (gained >= 0 ? " faster" : " slower") +
-          ", within the noise of " + percent_of(std::abs(share(std::copysign(noise, found.mean)))));
+      percent_of(std::abs(gained)) + (gained >= 0 ? " faster" : " slower") + within);
 }
 
 AbSide AbWindow::next() const {

@@ -7,6 +7,7 @@
 #include "client/start/daemon_config_source.h"
 #include "core/base/json.h"
 #include "core/base/json_reader.h"
+#include "core/base/plain_text.h"
 #include "core/files/regular_file.h"
 #include "core/protocol/config_key.h"
 #include "core/step/declared_knob.h"
@@ -128,6 +129,9 @@ Result<FetchedConfig> ask_for_config(const Topology& topology, const Workload& w
   }
   fetched.config = with_declared_defaults(std::move(fetched.config), workload.knobs);
   fetched.key = to_string(ConfigKey{fingerprint(topology), fingerprint(workload)});
+  // Jobs print these, and a store or a daemon has written them.
+  for (std::string* text : {&fetched.source, &fetched.detail}) *text = plain_line(*text);
+  for (std::string& warning : fetched.warnings) warning = plain_line(warning);
   return fetched;
 }
 

@@ -26,7 +26,8 @@ struct FetchedConfig {
   /// good" (the last answer of a daemon that is now unreachable), "store" (promoted for this
   /// topology and workload), or "default".
   std::string source = "default";
-  /// Explanation for the user: the study it comes from, or the reason for the default.
+  /// Explanation for the user: the study it comes from, or the reason for the default. This, the
+  /// source and the warnings are plain lines (core/base/plain_text.h), whoever has written them.
   std::string detail = {};
   std::vector<std::string> warnings = {};
   std::int64_t version = 0;  ///< version in the daemon; 0 if it is not from the daemon

@@ -73,7 +73,7 @@ Result<LastGood> parse(std::string_view text, const ConfigKey& key) {
   reader.text("key", of);
   if (reader.finish() && of != to_string(key))
     return failure(ErrorCode::invalid_argument, "it is of another key, " + of.substr(0, 80));
-  reader.part("config", last_good.config, read_schedule_config);
+  reader.part("config", last_good.config, read_known_knobs);
   reader.integer("config_version", last_good.version, 0, kMaxVersion);
   reader.text("origin", last_good.origin);
   return reader.result(std::move(last_good));

@@ -1,11 +1,13 @@
 #include "core/base/text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <deque>
-#include <nlohmann/json.hpp>
 #include <system_error>
+
+#include "core/base/plain_text.h"
 
 namespace hocket {
 
@@ -33,17 +35,18 @@ Result<double> parse_percent(std::string_view text, double most) {
 }
 
 std::string printable(std::string_view text, std::size_t limit_bytes, bool keep_end) {
-  if (text.size() > limit_bytes) {
-    text = text.substr(keep_end ? text.size() - limit_bytes : 0, limit_bytes);
-  }
-  std::string result(text);
-  for (char& c : result) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  // The JSON library replaces invalid UTF-8.
-  const auto replace = nlohmann::json::error_handler_t::replace;
-  return nlohmann::json::parse(nlohmann::json(result).dump(-1, ' ', false, replace))
-      .get<std::string>();
+  const auto is_inside = [](std::string_view bytes, std::size_t at) {
+    return at < bytes.size() && (static_cast<unsigned char>(bytes[at]) & 0xc0) == 0x80;
+  };
+  // Cuts at the beginning of a character, which takes at most four bytes.
+  const auto cut = [&](std::string_view bytes) {
+    if (bytes.size() <= limit_bytes) return bytes;
+    std::size_t at = keep_end ? bytes.size() - limit_bytes : limit_bytes;
+    for (int i = 0; i < 3 && at > 0 && is_inside(bytes, at); ++i) at = keep_end ? at + 1 : at - 1;
+    return keep_end ? bytes.substr(std::min(at, bytes.size())) : bytes.substr(0, at);
+  };
+  // Once before, because texts may be long, and once after, because a replacement has three bytes.
+  return std::string(cut(plain_line(cut(text))));
 }
 
 std::string last_lines(std::string_view text, std::size_t lines, std::size_t limit_bytes) {

@@ -19,8 +19,9 @@ std::string percent(double share);
 /// outside 0 to `most` percent.
 Result<double> parse_percent(std::string_view text, double most = 100);
 
-/// Returns at most `limit_bytes` of `text` (the last ones if `keep_end`) as valid UTF-8: control
-/// characters become spaces, invalid bytes become replacement characters.
+/// Returns at most `limit_bytes` of plain_line(`text`) (core/base/plain_text.h), the last ones if
+/// `keep_end`: text of one line that moves no cursor, forges no line and hides nothing. No
+/// character is cut.
 std::string printable(std::string_view text, std::size_t limit_bytes, bool keep_end = false);
 
 /// Returns the last `lines` non-empty lines of `text`, printable, joined by " | ".

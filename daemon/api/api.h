@@ -13,12 +13,14 @@
 #include "core/base/clock.h"
 #include "daemon/api/changes.h"
 #include "daemon/api/computed_results.h"
+#include "daemon/api/hidden_folders.h"
 #include "daemon/api/meeting_board.h"
 #include "daemon/api/refusals.h"
 #include "daemon/api/routes.h"
 #include "daemon/api/study_service.h"
 #include "daemon/api/token_file.h"
 #include "daemon/http/feed.h"
+#include "daemon/http/internal_errors.h"
 #include "daemon/http/log.h"
 #include "daemon/http/service.h"
 #include "daemon/live/config_board.h"
@@ -48,6 +50,9 @@ struct ApiParts {
   /// Returns the body of /metrics.
   std::function<std::string()> metrics = [] { return std::string(); };
   Log log = {};
+  /// Folders whose paths only administrators see.
+  HiddenFolders hidden_folders = {};
+  InternalErrors errors = InternalErrors();
   /// False for a store that is only shown: then nothing runs and nothing can be changed.
   bool is_daemon = true;
 };
@@ -62,7 +67,6 @@ class Api final : public Service {
   std::optional<ServiceReply> answer_at_once(const ServiceRequest& request) override;
   RequestLabour labour_of(const ServiceRequest& request) const override;
   ServiceReply handle(const ServiceRequest& request, bool is_last) override;
-  void stream_closed(const std::string& subscriber) override;
 
  private:
   /// Returns the answer to a request for a key's configuration if it is in memory.
@@ -71,6 +75,8 @@ class Api final : public Service {
   ServiceReply refuse(const ServiceRequest& request, const FoundRoute& found,
                       const std::optional<ClientIdentity>& who);
   ServiceReply call(const RouteCall& call);
+  /// Takes from an answer what only administrators see.
+  void hide_folders(ServiceReply& reply) const;
 
   ApiParts parts_;
   TokenRefusals refusals_;

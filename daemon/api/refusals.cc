@@ -1,14 +1,12 @@
 #include "daemon/api/refusals.h"
 
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "core/base/text.h"
 
 namespace hocket {
 namespace {
 
-constexpr std::size_t kMaxPeers = 1000;
 constexpr std::size_t kMaxTextBytes = 200;
 
 /// Returns the path without its query, in which a client may have put anything.
@@ -19,31 +17,21 @@ std::string path_of(std::string_view target) {
 }  // namespace
 
 TokenRefusals::TokenRefusals(Store& store, const Log& log, const Clock& clock)
-    : store_(store),
-      log_(log),
-      clock_(clock),
-      each_(kRefusalsPerSecond, kRefusalBurst, kMaxPeers),
-      all_(kRefusalsPerSecond, kAllRefusalsBurst, 1) {}
+    : store_(store), log_(log), clock_(clock) {}
 
-bool TokenRefusals::is_allowed(const TokenRefusal& refusal, std::int64_t& others) {
+std::optional<std::int64_t> TokenRefusals::others_before(const TokenRefusal& refusal) {
   std::string who(refusal.peer);
   for (const std::string_view part : {refusal.token_name, refusal.reason}) {
     who += '\n';
     who += part;
   }
   const std::lock_guard lock(mutex_);
-  const std::int64_t now_ns = clock_.now_ns();
-  if (each_.wait_ns(who, now_ns) != 0 || all_.wait_ns(0, now_ns) != 0) {
-    ++others_;
-    return false;
-  }
-  others = std::exchange(others_, 0);
-  return true;
+  return limit_.allow(who, clock_.now_ns());
 }
 
 void TokenRefusals::note(const TokenRefusal& refusal) {
-  std::int64_t others = 0;
-  if (!is_allowed(refusal, others)) return;
+  const auto others = others_before(refusal);
+  if (!others) return;
   const std::string path = path_of(refusal.target);
   const std::string method = printable(refusal.method, kMaxTextBytes);
   log_.write(LogLevel::warning, "refused",
@@ -52,7 +40,7 @@ void TokenRefusals::note(const TokenRefusal& refusal) {
               {"peer", refusal.peer},
               {"method", method},
               {"path", path},
-              {"others", others}});
+              {"others", *others}});
   const auto ok = store_.record_audit(
       {.actor = refusal.token_name.empty() ? "unknown" : std::string(refusal.token_name),
        .action = "refused",
@@ -61,7 +49,7 @@ void TokenRefusals::note(const TokenRefusal& refusal) {
                   {"peer", refusal.peer},
                   {"method", method},
                   {"path", path},
-                  {"others", others}}});
+                  {"others", *others}}});
   if (!ok) {
     log_.write(LogLevel::error, "a refusal is not in the audit", {{"error", ok.error().message}});
   }

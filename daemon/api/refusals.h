@@ -1,26 +1,21 @@
 #pragma once
 
-// Logs and audits requests that were refused for their token. What clients cause here is bounded:
-// of one peer, token and reason kRefusalBurst refusals are noted and then one in ten minutes, and
-// of all together kAllRefusalsBurst and then one in ten minutes, so that nobody can fill the disk.
-// The next one that is noted tells how many were not. Thread-safe.
+// Logs and audits requests that were refused for their token, within the bounds of
+// daemon/http/line_limit.h for each peer, token and reason. Thread-safe.
 
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/base/clock.h"
+#include "daemon/http/line_limit.h"
 #include "daemon/http/log.h"
-#include "daemon/http/rate_limit.h"
 #include "store/store.h"
 
 namespace hocket {
-
-inline constexpr int kRefusalBurst = 3;
-inline constexpr int kAllRefusalsBurst = 100;
-inline constexpr double kRefusalsPerSecond = 1.0 / 600;
 
 struct TokenRefusal {
   std::string_view token_name = {};  ///< empty if there is no token or nobody knows it
@@ -38,17 +33,14 @@ class TokenRefusals {
   void note(const TokenRefusal& refusal);
 
  private:
-  /// Returns whether the refusal is to be noted, and how many were not since the last one.
-  bool is_allowed(const TokenRefusal& refusal, std::int64_t& others);
+  /// Returns how many refusals were not noted since the last one, or nothing if this is not to be.
+  std::optional<std::int64_t> others_before(const TokenRefusal& refusal);
 
   Store& store_;
   const Log& log_;
   const Clock& clock_;
   std::mutex mutex_;
-  // Guarded by mutex_:
-  RateLimit<std::string> each_;
-  RateLimit<int> all_;
-  std::int64_t others_ = 0;
+  LineLimit limit_;  // guarded by mutex_
 };
 
 }  // namespace hocket

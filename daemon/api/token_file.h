@@ -33,6 +33,12 @@ struct ClientIdentity {
   bool operator==(const ClientIdentity&) const = default;
 };
 
+/// Returns the owner whose versions whoever shows this token gets: the token's name, or nothing for
+/// administrators, whose choices are for all.
+inline std::string_view speaks_for(const ClientIdentity& who) {
+  return who.role == AccessRole::admin ? std::string_view() : std::string_view(who.name);
+}
+
 /// Beginning of an Authorization field with a token (RFC 6750, section 2.1).
 inline constexpr std::string_view kBearer = "Bearer ";
 

@@ -50,9 +50,18 @@ struct AwaitEvent {
   std::int64_t timeout_ns = 0;
 };
 
+/// What a service holds for an open stream. Its destruction, on any thread, tells the service that
+/// the stream has ended.
+class StreamHold {
+ public:
+  virtual ~StreamHold() = default;
+  /// Returns whether the server should end the stream. Called on the server's I/O thread.
+  virtual bool is_over() const = 0;
+};
+
 /// Opens a stream of server-sent events (HTML Living Standard, section 9.2) that ends when the
-/// client disconnects. It repeatedly sends the newest event after `seen` of each topic. A slow
-/// client misses the events in between.
+/// client disconnects, or soon after `hold` is over. It repeatedly sends the newest event after
+/// `seen` of each topic. A slow client misses the events in between.
 struct EventStream {
   struct Topic {
     std::string name;
@@ -61,8 +70,7 @@ struct EventStream {
     std::function<bool(const FeedEvent&)> receives = {};
   };
   std::vector<Topic> topics;
-  /// Passed to Service::stream_closed.
-  std::string subscriber;
+  std::shared_ptr<const StreamHold> hold = {};  ///< null: nothing is held
 };
 
 using ServiceReply = std::variant<ServiceResponse, AwaitEvent, EventStream>;
@@ -89,9 +97,6 @@ class Service {
   /// Handles a request; may block on the disk. `is_last` is true after an AwaitEvent timed out; the
   /// reply must then be a final one. Thread-safe, also with answer_at_once().
   virtual ServiceReply handle(const ServiceRequest& request, bool is_last) = 0;
-
-  /// Called when a stream that handle() opened has ended. Thread-safe.
-  virtual void stream_closed(const std::string& subscriber) = 0;
 };
 
 }  // namespace hocket

@@ -1,6 +1,7 @@
 #include "daemon/live/job_registry.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/statistics.h"
 #include "daemon/live/job_fit.h"
@@ -45,11 +46,21 @@ void append_latest(Times& latest_ns, const std::vector<std::int64_t>& times_ns, 
 
 }  // namespace
 
+JobRegistry::Entry* JobRegistry::running(const std::string& id) {
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : &jobs_.at(found->second);
+}
+
+const JobRegistry::Entry* JobRegistry::running(const std::string& id) const {
+  return const_cast<JobRegistry*>(this)->running(id);
+}
+
 Result<void> JobRegistry::check_room(const JobDescription& description, const std::string& key,
                                      std::size_t bytes) const {
-  const auto known = jobs_.find(description.id);
-  const bool is_new = known == jobs_.end();
-  const std::size_t others_bytes = bytes_ - (is_new ? 0 : known->second.bytes);
+  const Entry* const known = running(description.id);
+  // Those that have ended take room, too, until they are removed.
+  const bool is_new = !known || to_string(known->job.key) != key;
+  const std::size_t others_bytes = bytes_ - (is_new ? 0 : known->bytes);
   const char* full = nullptr;
   if (is_new && jobs_.size() >= limits_.jobs) full = "jobs";
   if (others_bytes + bytes > limits_.job_bytes) full = "bytes of jobs' descriptions";
@@ -60,42 +71,59 @@ Result<void> JobRegistry::check_room(const JobDescription& description, const st
                      " as one daemon keeps; try again when some have ended");
 }
 
-Result<RunningJob> JobRegistry::enter(const JobDescription& description, std::int64_t now_ns,
-                                      std::size_t bytes) {
+Result<JobRegistry::Entered> JobRegistry::enter(const JobDescription& description,
+                                                std::int64_t now_ns, std::size_t bytes,
+                                                const JobOwner& owner) {
   const ConfigKey key{fingerprint(description.topology), fingerprint(description.workload)};
   const std::string key_text = to_string(key);
   std::lock_guard lock(mutex_);
+  Entered entered;
+  Entry* known = running(description.id);
+  const bool is_anothers = known && known->job.owner.token != owner.token;
+  entered.is_anothers = is_anothers && !owner.is_admin;
+  if (entered.is_anothers) return entered;
   HOCKET_TRY(check_room(description, key_text, bytes));
-  const auto [place, is_new] = jobs_.try_emplace(description.id);
-  RunningJob& job = place->second.job;
-  if (is_new) {
-    job.number = ++arrivals_;
-  } else {
-    forget_key_of(job);
+  if (known && (known->job.key != key || known->job.owner != owner)) {
+    entered.ended = known->job.number;
+    end_entry(*known);
+    known = nullptr;
   }
-  bytes_ = bytes_ - place->second.bytes + bytes;
-  place->second.bytes = bytes;
+  if (!known) {
+    const std::uint64_t number = ++arrivals_;
+    known = &jobs_[number];
+    known->job.number = number;
+    known->job.key = key;
+    by_id_[description.id] = number;
+    known->job.owner = owner;
+    KeyJobs& of_key = by_key_[key_text];
+    of_key.jobs[number] = &known->job;
+    ++of_key.owners[owner.speaks_for()];
+  }
+  bytes_ = bytes_ - known->bytes + bytes;
+  known->bytes = bytes;
   ++revision_;
-  job.description = description;
-  job.key = key;
-  by_key_[key_text][job.number] = &job;
-  job.version = description.version;
-  job.seen_at_ns = now_ns;
-  return job;
+  known->job.description = description;
+  known->job.version = description.version;
+  known->job.seen_at_ns = now_ns;
+  entered.job = known->job;
+  return entered;
 }
 
 void JobRegistry::forget_key_of(const RunningJob& job) {
   const auto found = by_key_.find(to_string(job.key));
-  found->second.erase(job.number);
-  if (found->second.empty()) by_key_.erase(found);
+  auto& [jobs, owners] = found->second;
+  jobs.erase(job.number);
+  const auto owner = owners.find(job.owner.speaks_for());
+  if (--owner->second == 0) owners.erase(owner);
+  if (jobs.empty()) by_key_.erase(found);
 }
 
-bool JobRegistry::report(const JobReport& report, std::int64_t now_ns) {
+std::optional<std::uint64_t> JobRegistry::report(const JobReport& report, std::int64_t now_ns) {
   std::lock_guard lock(mutex_);
-  const auto found = jobs_.find(report.job);
-  if (found == jobs_.end()) return false;
-  RunningJob& job = found->second.job;
-  std::deque<std::int64_t>& latest_ns = found->second.latest_ns;
+  Entry* const entry = running(report.job);
+  if (!entry) return std::nullopt;
+  RunningJob& job = entry->job;
+  std::deque<std::int64_t>& latest_ns = entry->latest_ns;
   ++revision_;
   job.seen_at_ns = now_ns;
   job.version = report.version;
@@ -115,10 +143,10 @@ bool JobRegistry::report(const JobReport& report, std::int64_t now_ns) {
   if (report.activity) job.activity = report.activity;
   if (!report.values.empty()) job.values = report.values;
   if (!report.note.empty()) job.note = report.note;
-  keep_counted(found->second, report.counted);
+  keep_counted(*entry, report.counted);
   append_latest(latest_ns, report.iteration_ns, kLatest);
   if (!latest_ns.empty()) job.iteration_ns = median({latest_ns.begin(), latest_ns.end()});
-  return true;
+  return job.number;
 }
 
 void JobRegistry::keep_counted(Entry& entry, const std::vector<CountedSteps>& latest) {
@@ -139,42 +167,41 @@ void JobRegistry::keep_counted(Entry& entry, const std::vector<CountedSteps>& la
 
 std::vector<CountedSteps> JobRegistry::counted(const std::string& id) const {
   std::lock_guard lock(mutex_);
-  const auto found = jobs_.find(id);
-  if (found == jobs_.end()) return {};
-  const auto& counted = found->second.counted;
-  return {counted.begin(), counted.end()};
+  const Entry* const entry = running(id);
+  if (!entry) return {};
+  return {entry->counted.begin(), entry->counted.end()};
 }
 
-bool JobRegistry::can_change_to(const std::string& id, const ScheduleConfig& config) const {
+bool JobRegistry::can_change_to(std::uint64_t number, const ScheduleConfig& config) const {
   std::lock_guard lock(mutex_);
-  const auto found = jobs_.find(id);
-  return found != jobs_.end() &&
+  const auto found = jobs_.find(number);
+  return found != jobs_.end() && !found->second.job.has_ended &&
          fit_of(found->second.job.description, config).fit == JobFitKind::now;
 }
 
-void JobRegistry::runs_with(const std::string& id, const ScheduleConfig& config,
+void JobRegistry::runs_with(std::uint64_t number, const ScheduleConfig& config,
                             std::int64_t version) {
   std::lock_guard lock(mutex_);
-  const auto found = jobs_.find(id);
+  const auto found = jobs_.find(number);
   if (found == jobs_.end()) return;
   ++revision_;
   found->second.job.description.config = config;
   found->second.job.description.version = version;
 }
 
-bool JobRegistry::stream_opened(const std::string& id, std::int64_t now_ns) {
+std::optional<JobStream> JobRegistry::stream_opened(const std::string& id, std::int64_t now_ns) {
   std::lock_guard lock(mutex_);
-  const auto found = jobs_.find(id);
-  if (found == jobs_.end()) return false;
-  ++found->second.job.streams;
+  Entry* const entry = running(id);
+  if (!entry) return std::nullopt;
+  ++entry->job.streams;
   ++revision_;
-  found->second.job.seen_at_ns = now_ns;
-  return true;
+  entry->job.seen_at_ns = now_ns;
+  return JobStream{entry->job, entry->has_ended};
 }
 
-bool JobRegistry::stream_closed(const std::string& id, std::int64_t now_ns) {
+bool JobRegistry::stream_closed(std::uint64_t number, std::int64_t now_ns) {
   std::lock_guard lock(mutex_);
-  const auto found = jobs_.find(id);
+  const auto found = jobs_.find(number);
   if (found == jobs_.end()) return false;
   --found->second.job.streams;
   ++revision_;
@@ -182,15 +209,26 @@ bool JobRegistry::stream_closed(const std::string& id, std::int64_t now_ns) {
   return true;
 }
 
-void JobRegistry::remove(const std::string& id) {
+void JobRegistry::end(std::uint64_t number) {
   std::lock_guard lock(mutex_);
-  const auto found = jobs_.find(id);
-  if (found == jobs_.end()) return;
-  erase(found);
+  if (const auto found = jobs_.find(number); found != jobs_.end()) end_entry(found->second);
+}
+
+void JobRegistry::end_entry(Entry& entry) {
+  if (entry.job.has_ended) return;
+  ++revision_;
+  entry.job.has_ended = true;
+  by_id_.erase(entry.job.description.id);
+  entry.has_ended->store(true);
+}
+
+void JobRegistry::remove(std::uint64_t number) {
+  std::lock_guard lock(mutex_);
+  if (const auto found = jobs_.find(number); found != jobs_.end()) erase(found);
 }
 
 JobRegistry::Entries::iterator JobRegistry::erase(Entries::iterator at) {
-  ++revision_;
+  end_entry(at->second);
   forget_key_of(at->second.job);
   bytes_ -= at->second.bytes;
   counters_ -= at->second.counters;
@@ -202,7 +240,7 @@ std::vector<RunningJob> JobRegistry::remove_silent(std::int64_t now_ns) {
   std::vector<RunningJob> gone;
   for (auto at = jobs_.begin(); at != jobs_.end();) {
     const RunningJob& job = at->second.job;
-    if (job.streams > 0 || now_ns - job.seen_at_ns <= kJobSilenceNs) {
+    if (job.is_connected() || now_ns - job.seen_at_ns <= kJobSilenceNs) {
       ++at;
       continue;
     }
@@ -219,23 +257,47 @@ std::uint64_t JobRegistry::revision() const {
 
 std::size_t JobRegistry::size() const {
   std::lock_guard lock(mutex_);
+  return by_id_.size();
+}
+
+std::size_t JobRegistry::registrations() const {
+  std::lock_guard lock(mutex_);
   return jobs_.size();
 }
 
 std::optional<RunningJob> JobRegistry::find(const std::string& id) const {
   std::lock_guard lock(mutex_);
-  const auto found = jobs_.find(id);
-  if (found == jobs_.end()) return std::nullopt;
-  return found->second.job;
+  const Entry* const entry = running(id);
+  return entry ? std::optional(entry->job) : std::nullopt;
+}
+
+std::optional<RunningJob> JobRegistry::find(std::uint64_t number) const {
+  std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(number);
+  return found == jobs_.end() ? std::nullopt : std::optional(found->second.job);
+}
+
+std::optional<JobOwner> JobRegistry::owner_of(const std::string& id) const {
+  std::lock_guard lock(mutex_);
+  const Entry* const entry = running(id);
+  return entry ? std::optional(entry->job.owner) : std::nullopt;
+}
+
+std::set<std::string> JobRegistry::owners(const ConfigKey& key) const {
+  std::lock_guard lock(mutex_);
+  std::set<std::string> owners;
+  const auto found = by_key_.find(to_string(key));
+  if (found == by_key_.end()) return owners;
+  for (const auto& [owner, count] : found->second.owners) owners.insert(owner);
+  return owners;
 }
 
 std::vector<RunningJob> JobRegistry::list() const {
+  std::lock_guard lock(mutex_);
   std::vector<RunningJob> jobs;
-  {
-    std::lock_guard lock(mutex_);
-    for (const auto& [id, entry] : jobs_) jobs.push_back(entry.job);
+  for (const auto& [number, entry] : jobs_) {
+    if (!entry.job.has_ended) jobs.push_back(entry.job);
   }
-  std::ranges::sort(jobs, {}, &RunningJob::number);
   return jobs;
 }
 
@@ -244,7 +306,7 @@ void JobRegistry::for_each(const ConfigKey& key,
   std::lock_guard lock(mutex_);
   const auto found = by_key_.find(to_string(key));
   if (found == by_key_.end()) return;
-  for (const auto& [number, job] : found->second) {
+  for (const auto& [number, job] : found->second.jobs) {
     if (!visit(*job)) return;
   }
 }

@@ -2,13 +2,28 @@
 
 // The running jobs, as registered by themselves. Kept in memory only: after a restart of the daemon
 // the jobs register again. Thread-safe. Time is passed in, from any clock that does not go back.
+//
+// A registration begins when a job enters under an id that no running job has, and ends when the
+// job says so, enters with another key, or is silent for too long. Each has a number, and streams
+// and reports are counted by it: what belongs to an earlier registration of the same id changes
+// nothing about the present one.
+//
+// Invariants:
+// 1. An id has at most one registration that has not ended; only that one is found by the id and
+//    in the list.
+// 2. RunningJob::streams is the number of open streams that were opened in this registration.
+// 3. A registration that has ended stays, found by its number and its key, until it is removed, so
+//    that its last reports can be processed; its streams are told to end.
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,11 +43,24 @@ struct JobChange {
   std::optional<double> current_ns = {}, candidate_ns = {};  ///< medians, if it was measured
 };
 
+/// Whose job it is: the token with which it registered.
+struct JobOwner {
+  std::string token = {};  ///< name of the token
+  bool is_admin = true;    ///< the token's role is admin
+
+  /// Returns the owner for whose jobs this one decides what they get: empty, for all, if it is an
+  /// administrator's, who may choose for all anyway.
+  std::string speaks_for() const { return is_admin ? std::string() : token; }
+  bool operator==(const JobOwner&) const = default;
+};
+
 /// A running job.
 struct RunningJob {
   JobDescription description;
+  JobOwner owner;
   ConfigKey key;
-  std::uint64_t number = 0;  ///< order of arrival
+  std::uint64_t number = 0;  ///< of the registration; increases in the order of arrival
+  bool has_ended = false;    ///< the registration has ended
   int streams = 0;           ///< open event streams; without one the job cannot be reached
   std::int64_t seen_at_ns = 0;
   std::int64_t version = 0;  ///< version it runs with
@@ -45,6 +73,9 @@ struct RunningJob {
   std::optional<JobActivity> activity = {};   ///< from the latest report that includes it
   std::map<std::string, double> values = {};  ///< as last reported, at most kMaxReportedValues
   std::string note = {};
+
+  /// Returns whether messages reach the job.
+  bool is_connected() const { return streams > 0 && !has_ended; }
 };
 
 /// The latest counted steps that are kept of a job, and the ranks in all of them together.
@@ -55,35 +86,63 @@ inline constexpr std::size_t kJobChanges = 10, kJobHistory = 64, kJobChangeTextB
 /// A job without a stream counts as gone, and is removed, after this time without a report.
 inline constexpr std::int64_t kJobSilenceNs = 90'000'000'000;
 
+/// An event stream that was opened in a registration.
+struct JobStream {
+  RunningJob job;  ///< when the stream was opened
+  /// Becomes true when the registration ends: the stream should end, too, and the job come back.
+  std::shared_ptr<const std::atomic<bool>> has_ended;
+};
+
 class JobRegistry {
  public:
   explicit JobRegistry(MemoryLimits limits = {}) : limits_(limits) {}
 
-  /// Registers a job, or registers it again. `bytes` is the length of its description. Returns
+  /// What has become of a job's registration.
+  struct Entered {
+    RunningJob job;
+    /// Number of the registration of the same id that has ended, since it had another key, or
+    /// another token in whose place an administrator came.
+    std::optional<std::uint64_t> ended = {};
+    /// Another token has registered a job with that id: nothing has changed.
+    bool is_anothers = false;
+  };
+  /// Registers a job, or describes it again. `bytes` is the length of its description. Returns
   /// unavailable if the registry is full.
-  Result<RunningJob> enter(const JobDescription& description, std::int64_t now_ns,
-                           std::size_t bytes = 0);
+  Result<Entered> enter(const JobDescription& description, std::int64_t now_ns,
+                        std::size_t bytes = 0, const JobOwner& owner = {});
 
-  /// Applies a report. Returns false for an unknown job.
-  bool report(const JobReport& report, std::int64_t now_ns);
+  /// Applies a report, and returns the number of the registration; nothing for an unknown job.
+  std::optional<std::uint64_t> report(const JobReport& report, std::int64_t now_ns);
 
   /// Sets the job's configuration after a change.
-  void runs_with(const std::string& id, const ScheduleConfig& config, std::int64_t version);
+  void runs_with(std::uint64_t number, const ScheduleConfig& config, std::int64_t version);
 
-  /// Counts a stream of the job that was opened or closed. Returns false for an unknown job.
-  bool stream_opened(const std::string& id, std::int64_t now_ns);
-  bool stream_closed(const std::string& id, std::int64_t now_ns);
+  /// Opens a stream of the job; returns nothing for an unknown one.
+  std::optional<JobStream> stream_opened(const std::string& id, std::int64_t now_ns);
+  /// Call once for each stream that was opened, with its registration's number. Returns false if
+  /// the registration is gone.
+  bool stream_closed(std::uint64_t number, std::int64_t now_ns);
 
-  /// Removes a job that has ended.
-  void remove(const std::string& id);
+  /// Ends a registration.
+  void end(std::uint64_t number);
+  /// Removes a registration, and ends it if it has not ended.
+  void remove(std::uint64_t number);
 
   /// Removes the jobs that are gone (see kJobSilenceNs) and returns them.
   std::vector<RunningJob> remove_silent(std::int64_t now_ns);
 
   /// Returns a number that differs from an earlier call's if a job has changed since.
   std::uint64_t revision() const;
+  /// Returns the number of running jobs.
   std::size_t size() const;
+  /// Returns the number of registrations in memory, with those that have ended.
+  std::size_t registrations() const;
   std::optional<RunningJob> find(const std::string& id) const;
+  /// Returns a registration, even if it has ended; nothing once it was removed.
+  std::optional<RunningJob> find(std::uint64_t number) const;
+  std::optional<JobOwner> owner_of(const std::string& id) const;
+  /// Returns for whom the jobs of a key speak (JobOwner::speaks_for).
+  std::set<std::string> owners(const ConfigKey& key) const;
   /// Returns what a job's ranks counted in its latest steps, oldest first: at most kJobCountedSteps
   /// and kJobCounters, fewer when the jobs together reach MemoryLimits::job_counters. Empty for an
   /// unknown job.
@@ -91,25 +150,30 @@ class JobRegistry {
   /// Returns all jobs in the order of arrival.
   std::vector<RunningJob> list() const;
   /// Returns whether the job can change to `config` while it runs (daemon/live/job_fit.h);
-  /// false for an unknown job.
-  bool can_change_to(const std::string& id, const ScheduleConfig& config) const;
-  /// Calls `visit` for the jobs of a key in the order of arrival, until it returns false. Calls it
-  /// while holding the registry's lock.
+  /// false once the registration has ended.
+  bool can_change_to(std::uint64_t number, const ScheduleConfig& config) const;
+  /// Calls `visit` for the registrations of a key in the order of arrival, also for those that have
+  /// ended, until it returns false. Calls it while holding the registry's lock.
   void for_each(const ConfigKey& key, const std::function<bool(const RunningJob&)>& visit) const;
 
  private:
   struct Entry {
     RunningJob job;
+    std::shared_ptr<std::atomic<bool>> has_ended = std::make_shared<std::atomic<bool>>(false);
     std::deque<std::int64_t> latest_ns;
     std::size_t bytes = 0;
     std::deque<CountedSteps> counted;
     std::size_t counters = 0;  ///< ranks in all of `counted` together
   };
-  using Entries = std::map<std::string, Entry>;
+  using Entries = std::map<std::uint64_t, Entry>;
 
+  /// Returns the registration of the id that has not ended; null if there is none.
+  Entry* running(const std::string& id);
+  const Entry* running(const std::string& id) const;
   Result<void> check_room(const JobDescription& description, const std::string& key,
                           std::size_t bytes) const;
-  /// Removes a job and returns the next one.
+  void end_entry(Entry& entry);
+  /// Removes a registration and returns the next one.
   Entries::iterator erase(Entries::iterator at);
   void forget_key_of(const RunningJob& job);
   void keep_counted(Entry& entry, const std::vector<CountedSteps>& latest);
@@ -117,10 +181,15 @@ class JobRegistry {
   const MemoryLimits limits_;
   mutable std::mutex mutex_;
   // Guarded by mutex_:
-  // Indexed by id.
+  // Registrations by their numbers.
   Entries jobs_;
-  /// Indexed by the key's text, then by number; points into jobs_.
-  std::map<std::string, std::map<std::uint64_t, const RunningJob*>> by_key_;
+  // Numbers of those that have not ended.
+  std::map<std::string, std::uint64_t, std::less<>> by_id_;
+  struct KeyJobs {
+    std::map<std::uint64_t, const RunningJob*> jobs;  ///< by number; they are in jobs_
+    std::map<std::string, std::size_t> owners;        ///< how many jobs speak for each
+  };
+  std::map<std::string, KeyJobs> by_key_;  ///< by the key's text
   std::uint64_t arrivals_ = 0, revision_ = 0;
   std::size_t bytes_ = 0;     ///< bytes of all descriptions
   std::size_t counters_ = 0;  ///< number of counters that all jobs keep

@@ -53,7 +53,18 @@ std::string KeyTuner::explorer() const {
   return explorer ? explorer->job : std::string();
 }
 
+std::uint64_t KeyTuner::explorer_number() const {
+  const auto* const explorer = state_.explorer();
+  return explorer ? explorer->number : 0;
+}
+
+void KeyTuner::forget(const RunningJob& gone) {
+  apply(tuning::JobsForgotten{{gone.description.id}});
+}
+
 void KeyTuner::report(const RunningJob& job, const JobReport& report) {
+  // What an earlier registration of the explorer's id measured is not the explorer's.
+  if (report.job == explorer() && job.number != explorer_number()) return;
   apply(tuning::JobReported{job.description.config, report});
 }
 
@@ -62,17 +73,13 @@ bool KeyTuner::can_explore(const RunningJob& job) const {
 }
 
 std::optional<tuning::NextExplorer> KeyTuner::find_other() {
-  tuning::JobsForgotten gone;
-  for (const std::string& id : state_.left_alone) {
-    if (!parts_.jobs.find(id)) gone.jobs.push_back(id);
-  }
-  apply(gone);
-  const std::string current = explorer();
+  const std::uint64_t current = explorer_number();
   std::optional<tuning::NextExplorer> other;
   parts_.jobs.for_each(key_, [&](const RunningJob& job) {
     const std::string& id = job.description.id;
-    if (job.streams > 0 && id != current && !state_.left_alone.contains(id) && can_explore(job)) {
-      other = tuning::NextExplorer{id, job.description.config};
+    const bool is_other = job.number != current && !state_.left_alone.contains(id);
+    if (is_other && job.is_connected() && can_explore(job)) {
+      other = tuning::NextExplorer{id, job.description.config, job.number};
     }
     return !other;
   });
@@ -93,7 +100,7 @@ tuning::Sight KeyTuner::look(const std::optional<RunningJob>& job, bool may_expl
 
 Result<void> KeyTuner::advance(bool may_explore) {
   for (;;) {
-    const auto job = parts_.jobs.find(explorer());
+    const auto job = parts_.jobs.find(explorer_number());
     const tuning::Sight sight = look(job, may_explore);
     const auto action = tuning::due(state_, sight);
     if (!action) return {};
@@ -104,7 +111,7 @@ Result<void> KeyTuner::advance(bool may_explore) {
 Result<void> KeyTuner::conclude() {
   const auto* const trying = std::get_if<tuning::Trying>(&state_.at);
   if (!trying || !trying->outcome) return {};
-  return conclude_candidate(parts_.jobs.find(explorer()));
+  return conclude_candidate(parts_.jobs.find(explorer_number()));
 }
 
 Result<void> KeyTuner::carry_out(const tuning::Action& action, const std::optional<RunningJob>& job,
@@ -165,9 +172,10 @@ Result<void> KeyTuner::begin_study(const RunningJob& job) {
   auto definition = live_definition(job.description);
   HOCKET_TRY(definition);
   // A drift begins a new search; each has its own seed.
-  const auto studies = parts_.store.studies();
+  UnreadRows unread;
+  const auto studies = parts_.store.studies(&unread);
   HOCKET_TRY(studies);
-  definition->seed = static_cast<std::int64_t>(studies->size()) + 1;
+  definition->seed = static_cast<std::int64_t>(studies->size() + unread.size()) + 1;
   definition->method = parts_.method;
   const auto donor = nearest_donor(parts_.store, *definition,
                                    {job.description.topology, job.description.workload});
@@ -197,7 +205,8 @@ Result<void> KeyTuner::begin_study(const RunningJob& job) {
 }
 
 Result<void> KeyTuner::resume_study(const RunningJob& job) {
-  const auto studies = parts_.store.studies();
+  UnreadRows unread;
+  const auto studies = parts_.store.studies(&unread);
   HOCKET_TRY(studies);
   const auto expected = live_definition(job.description);
   HOCKET_TRY(expected);
@@ -242,6 +251,7 @@ Result<void> KeyTuner::resume_trials(const RunningJob& job, const StudyRow& stud
                    opened.candidate ? std::optional(opened.candidate->trial) : std::nullopt);
   HOCKET_TRY(session);
   if (!opened.candidate) HOCKET_TRY(parts_.store.abandon_running_trials(study.id));
+  tried_for_ = job.owner.speaks_for();
   HOCKET_TRY(parts_.store.update_study(study.id, {.state = StudyState::running}));
   search_ = std::make_shared<OpenSearch>(std::move(*session));
   apply(opened);
@@ -256,7 +266,7 @@ Result<void> KeyTuner::end_study(const tuning::Action& action) {
   const tuning::OpenStudy study = *state_.study();
   if (state_.candidate()) {
     HOCKET_TRY(parts_.store.abandon_running_trials(study.id));
-    parts_.feed.forget(job_candidate_topic(explorer()));
+    parts_.feed.forget(job_candidate_topic(explorer_number()));
   }
   if (is_settled) {
     parts_.log.write(LogLevel::info, "search ended",
@@ -328,6 +338,7 @@ Result<void> KeyTuner::offer(const RunningJob& job) {
   const auto row = parts_.store.start_trial(
       {.study_id = state_.study()->id, .params = to_json(params), .worker = explorer()});
   HOCKET_TRY(row);
+  tried_for_ = job.owner.speaks_for();
   apply(tuning::CandidateOffered{{row->id, params, *config, parts_.clock.now_ns()}});
   ++counts_.offered;
   publish_candidate();
@@ -337,7 +348,7 @@ Result<void> KeyTuner::offer(const RunningJob& job) {
 void KeyTuner::publish_candidate() {
   const auto& candidate = *state_.candidate();
   const DaemonMessage message = CandidateMessage{candidate.trial, candidate.config};
-  parts_.feed.publish(job_candidate_topic(explorer()),
+  parts_.feed.publish(job_candidate_topic(explorer_number()),
                       {std::nullopt, std::string(type_of(message)), to_json(message).dump()});
 }
 
@@ -351,26 +362,29 @@ Result<void> KeyTuner::conclude_candidate(const std::optional<RunningJob>& job) 
 
 Result<void> KeyTuner::promote(const tuning::Conclusion& conclusion) {
   const auto& trying = std::get<tuning::Trying>(state_.at);
-  const auto current = parts_.store.current_promotion(key_.topology, key_.workload);
-  HOCKET_TRY(current);
+  const auto rows = parts_.store.promotions({.key = key_});
+  HOCKET_TRY(rows);
+  const PromotionRow* const current = newest_for(*rows, tried_for_);
   const nlohmann::json config = to_json(trying.candidate.config);
   // It was promoted before an error, or before the daemon was started again.
-  if (*current && (*current)->config == config) return {};
+  if (current != nullptr && current->config == config) return {};
   std::optional<MeasuredGain> measured;
   if (!conclusion.candidate_ns.empty()) {
     const double candidate = median(conclusion.candidate_ns);
     const double before = median(conclusion.current_ns);
     measured = MeasuredGain{candidate, before, 1 - candidate / before};
   }
-  HOCKET_TRY(parts_.store.promote({.topology_id = topology_id_,
-                                   .workload_id = workload_id_,
-                                   .study_id = trying.study.id,
-                                   .config = config,
-                                   .measured = measured,
-                                   .origin = PromotionOrigin::live,
-                                   .stage = PromotionStage::released,
-                                   .actor = "job " + trying.explorer.job,
-                                   .note = trying.outcome->message}));
+  HOCKET_TRY(parts_.store.promote(
+      {.topology_id = topology_id_,
+       .workload_id = workload_id_,
+       .study_id = trying.study.id,
+       .config = config,
+       .measured = measured,
+       .origin = PromotionOrigin::live,
+       .stage = tried_for_.empty() ? PromotionStage::released : PromotionStage::staged,
+       .actor = "job " + trying.explorer.job,
+       .note = trying.outcome->message,
+       .kept_by = tried_for_.empty() ? std::vector<std::string>() : std::vector{tried_for_}}));
   return {};
 }
 
@@ -419,12 +433,12 @@ void KeyTuner::end_candidate(const tuning::Conclusion& conclusion, double value_
 }
 
 void KeyTuner::take_back_candidate(bool is_kept) {
-  const std::string id = explorer();
+  const std::uint64_t number = explorer_number();
   if (is_kept) {
-    const auto job = parts_.jobs.find(id);
-    parts_.jobs.runs_with(id, state_.candidate()->config, job ? job->version : 0);
+    const auto job = parts_.jobs.find(number);
+    parts_.jobs.runs_with(number, state_.candidate()->config, job ? job->version : 0);
   }
-  parts_.feed.forget(job_candidate_topic(id));
+  parts_.feed.forget(job_candidate_topic(number));
 }
 
 Result<void> KeyTuner::leave_removed_study() {

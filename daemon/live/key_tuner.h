@@ -33,6 +33,9 @@ class KeyTuner {
   /// Takes a report of a job of this key, for conclude() and advance() to act on.
   void report(const RunningJob& job, const JobReport& report);
 
+  /// The registration of a job of this key was removed.
+  void forget(const RunningJob& gone);
+
   /// Keeps the outcome of the last candidate in the store, and promotes what the job kept.
   Result<void> conclude();
 
@@ -47,6 +50,8 @@ class KeyTuner {
   const tuning::State& state() const { return state_; }
   /// Returns the id of the job that explores; empty if none does.
   std::string explorer() const;
+  /// Returns the number of its registration; 0 if none explores.
+  std::uint64_t explorer_number() const;
 
  private:
   /// The search of the study that runs. While the state is `asking`, only the one who asks may use
@@ -91,6 +96,7 @@ class KeyTuner {
   const std::function<void()> wake_;
 
   tuning::State state_;
+  std::string tried_for_;               // for whom the job that tries the candidate speaks
   std::shared_ptr<OpenSearch> search_;  // null in the states without a study
 };
 

@@ -43,15 +43,16 @@ struct LiveCounts {
   std::uint64_t releases = 0, withdrawals = 0;
 };
 
-/// Topics of messages to a single job.
-inline std::string job_config_topic(const std::string& job) {
-  return "job/" + job + "/config";
+/// Topics of messages to a single job: of one registration (RunningJob::number), so that what was
+/// meant for an earlier one does not reach a job that took its id.
+inline std::string job_config_topic(std::uint64_t number) {
+  return "job/" + std::to_string(number) + "/config";
 }
-inline std::string job_candidate_topic(const std::string& job) {
-  return "job/" + job + "/candidate";
+inline std::string job_candidate_topic(std::uint64_t number) {
+  return "job/" + std::to_string(number) + "/candidate";
 }
-inline std::string job_profile_topic(const std::string& job) {
-  return "job/" + job + "/profile";
+inline std::string job_profile_topic(std::uint64_t number) {
+  return "job/" + std::to_string(number) + "/profile";
 }
 
 }  // namespace hocket

@@ -62,12 +62,12 @@ void LiveEvents::tick() {
   if (!std::exchange(has_tick_, true)) push(Tick{});
 }
 
-Result<void> LiveEvents::job_changed(const std::string& id) {
+Result<void> LiveEvents::job_changed(std::uint64_t number) {
   const std::lock_guard lock(mutex_);
-  if (changed_jobs_.contains(id)) return {};
+  if (changed_jobs_.contains(number)) return {};
   if (changed_jobs_.size() >= limits_.jobs) return is_full("jobs that came and went");
-  changed_jobs_.insert(id);
-  push(JobChanged{id});
+  changed_jobs_.insert(number);
+  push(JobChanged{number});
   return {};
 }
 
@@ -81,15 +81,14 @@ Result<void> LiveEvents::key_changed(const ConfigKey& key) {
   return {};
 }
 
-Result<void> LiveEvents::reported(JobReport report) {
+Result<void> LiveEvents::reported(std::uint64_t number, JobReport report) {
   const std::size_t bytes = bytes_of(report);
   const std::lock_guard lock(mutex_);
   if (report_bytes_ + bytes > limits_.pending_report_bytes) return is_full("reports");
-  const auto found = reports_.find(report.job);
+  const auto found = reports_.find(number);
   if (found == reports_.end()) {
-    push(Reported{report.job});
-    const std::string job = report.job;
-    reports_.emplace(job, std::move(report));
+    push(Reported{number});
+    reports_.emplace(number, std::move(report));
     report_bytes_ += bytes;
     return {};
   }
@@ -99,13 +98,18 @@ Result<void> LiveEvents::reported(JobReport report) {
   return {};
 }
 
+bool LiveEvents::has_report_of(std::uint64_t number) const {
+  const std::lock_guard lock(mutex_);
+  return reports_.contains(number);
+}
+
 std::optional<LiveEvent> LiveEvents::take() {
   const std::lock_guard lock(mutex_);
   if (entries_.empty()) return std::nullopt;
   const Entry entry = std::move(entries_.front());
   entries_.pop_front();
   if (const auto* job = std::get_if<JobChanged>(&entry)) {
-    changed_jobs_.erase(job->id);
+    changed_jobs_.erase(job->number);
     return *job;
   }
   if (const auto* key = std::get_if<KeyChanged>(&entry)) {
@@ -113,9 +117,9 @@ std::optional<LiveEvent> LiveEvents::take() {
     return *key;
   }
   if (const auto* reported = std::get_if<Reported>(&entry)) {
-    auto report = reports_.extract(reported->job);
+    auto report = reports_.extract(reported->number);
     report_bytes_ -= bytes_of(report.mapped());
-    return std::move(report.mapped());
+    return JobReported{reported->number, std::move(report.mapped())};
   }
   has_tick_ = false;
   return Tick{};

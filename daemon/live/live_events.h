@@ -1,8 +1,8 @@
 #pragma once
 
-// Events of jobs and keys, for the thread of live tuning. Events of the same job or key
-// are joined, so that their number is that of the jobs and keys, however long the thread is held up
-// by the store. Thread-safe.
+// Events of jobs and keys, for the thread of live tuning. Events of the same registration of a job
+// (daemon/live/job_registry.h) or of the same key are joined, so that their number is that of the
+// registrations and keys, however long the thread is held up by the store. Thread-safe.
 
 #include <condition_variable>
 #include <cstdint>
@@ -22,20 +22,24 @@
 
 namespace hocket {
 
-/// A job became reachable or unreachable.
+/// A job became reachable or unreachable, or its registration has ended.
 struct JobChanged {
-  std::string id;
+  std::uint64_t number = 0;  ///< RunningJob::number
+};
+struct JobReported {
+  std::uint64_t number = 0;
+  JobReport report;
 };
 struct KeyChanged {
   ConfigKey key;
 };
 struct Tick {};
 
-using LiveEvent = std::variant<Tick, JobChanged, KeyChanged, JobReport>;
+using LiveEvent = std::variant<Tick, JobChanged, KeyChanged, JobReported>;
 
-/// Adds a later report of the same job to `report`. Times before the later outcomes are dropped,
-/// because they were measured under another configuration, and so are the oldest ones above
-/// `most_iterations`.
+/// Adds a later report of the same registration to `report`. Times before the later outcomes are
+/// dropped, because they were measured under another configuration, and so are the oldest ones
+/// above `most_iterations`.
 void append_report(JobReport& report, JobReport later, std::size_t most_iterations);
 
 class LiveEvents {
@@ -44,9 +48,12 @@ class LiveEvents {
 
   void tick();
   /// The others return unavailable when the queue is full; then nothing was added.
-  Result<void> job_changed(const std::string& id);
+  Result<void> job_changed(std::uint64_t number);
   Result<void> key_changed(const ConfigKey& key);
-  Result<void> reported(JobReport report);
+  Result<void> reported(std::uint64_t number, JobReport report);
+
+  /// Returns whether a report of that registration waits.
+  bool has_report_of(std::uint64_t number) const;
 
   /// Returns the oldest event; nothing if there is none.
   std::optional<LiveEvent> take();
@@ -58,7 +65,7 @@ class LiveEvents {
 
  private:
   struct Reported {
-    std::string job;
+    std::uint64_t number;
   };
   /// In the order of arrival. Names what is in the members below.
   using Entry = std::variant<Tick, JobChanged, KeyChanged, Reported>;
@@ -71,8 +78,9 @@ class LiveEvents {
   // Guarded by mutex_:
   std::deque<Entry> entries_;
   bool has_tick_ = false;
-  std::set<std::string> changed_jobs_, changed_keys_;
-  std::map<std::string, JobReport> reports_;  // by job
+  std::set<std::uint64_t> changed_jobs_;
+  std::set<std::string> changed_keys_;
+  std::map<std::uint64_t, JobReport> reports_;  // by the job's number
   std::size_t report_bytes_ = 0;
 };
 

@@ -24,21 +24,22 @@ Result<void> LiveTuning::check(const JobDescription& job) {
   return {};
 }
 
-Result<void> LiveTuning::job_arrived(const std::string& id) {
-  return events_->job_changed(id);
+Result<void> LiveTuning::job_arrived(std::uint64_t number) {
+  return events_->job_changed(number);
 }
 
-void LiveTuning::job_left(const std::string& id) {
-  // If it cannot be told, the key notices with its next event.
-  (void)events_->job_changed(id);
+void LiveTuning::job_left(std::uint64_t number) {
+  // If it cannot be told, the key notices with its next event, and a registration that has ended is
+  // removed like one that is silent.
+  (void)events_->job_changed(number);
 }
 
-Result<void> LiveTuning::reported(JobReport report) {
+Result<void> LiveTuning::reported(std::uint64_t number, JobReport report) {
   if (!report.outcomes.empty() && sizes().waiting_outcomes >= parts_.limits.waiting_outcomes) {
     return failure(ErrorCode::unavailable,
                    "too many outcomes wait for the store; it is locked or cannot be written");
   }
-  return events_->reported(std::move(report));
+  return events_->reported(number, std::move(report));
 }
 
 Result<void> LiveTuning::key_changed(const ConfigKey& key) {
@@ -59,8 +60,8 @@ void LiveTuning::run_pending() {
 }
 
 void LiveTuning::process(const LiveEvent& event) {
-  if (const auto* report = std::get_if<JobReport>(&event)) return on_report(*report);
-  if (const auto* job = std::get_if<JobChanged>(&event)) return on_change(job->id);
+  if (const auto* report = std::get_if<JobReported>(&event)) return on_report(*report);
+  if (const auto* job = std::get_if<JobChanged>(&event)) return on_change(job->number);
   if (std::holds_alternative<Tick>(event)) return on_tick();
   if (Key* found = find_key(std::get<KeyChanged>(event).key)) advance(*found);
 }
@@ -170,12 +171,13 @@ LiveTuning::Key* LiveTuning::find_key(const ConfigKey& key) {
 
 Result<std::unique_ptr<LiveTuning::Key>> LiveTuning::load_key(const ConfigKey& key) {
   std::optional<std::int64_t> topology_id, workload_id;
-  const auto topologies = parts_.store.topologies();
+  UnreadRows unread;
+  const auto topologies = parts_.store.topologies(&unread);
   HOCKET_TRY(topologies);
   for (const auto& row : *topologies) {
     if (row.fingerprint == key.topology) topology_id = row.id;
   }
-  const auto workloads = parts_.store.workloads(key.workload);
+  const auto workloads = parts_.store.workloads(key.workload, &unread);
   HOCKET_TRY(workloads);
   for (const auto& row : *workloads) {
     if (row.fingerprint == key.workload) workload_id = row.id;
@@ -257,8 +259,7 @@ Result<bool> LiveTuning::claim(Key& key) {
     parts_.log.write(LogLevel::info, "another daemon may decide for the key",
                      {{"key", to_string(key.key)}});
     key.claim.reset();
-    if (!key.tuner->explorer().empty())
-      parts_.feed.forget(job_candidate_topic(key.tuner->explorer()));
+    parts_.feed.forget(job_candidate_topic(key.tuner->explorer_number()));
     key.tuner = new_tuner(key.key, key.topology_id, key.workload_id);
   }
   if (!key.claim) {
@@ -299,7 +300,8 @@ Result<void> LiveTuning::advance_all(Key& key) {
   if (ok && *decides) {
     // Versions pushed by users are tried before candidates.
     const KeyState& state = key.rollout.state();
-    ok = key.tuner->advance(!state.frozen && !state.pinned && !key.rollout.is_trying());
+    ok = key.tuner->advance(!state.frozen && !state.pinned &&
+                            !key.rollout.is_trying(key.tuner->explorer()));
   }
   if (ok) leave_claim(key);
   key.must_retry = !ok;
@@ -309,36 +311,47 @@ Result<void> LiveTuning::advance_all(Key& key) {
   return ok;
 }
 
-void LiveTuning::on_report(const JobReport& report) {
-  const auto job = parts_.jobs.find(report.job);
+void LiveTuning::on_report(const JobReported& event) {
+  const auto& [number, report] = event;
+  const auto job = parts_.jobs.find(number);
   if (!job) return;
-  Key* key = find_key(job->key);
-  if (!key) return;
-  work_on(*key, [&]() -> Result<void> {
-    for (const ChangeOutcome& outcome : report.outcomes) {
-      if (outcome.version) key->rollout.add_outcome({report.job, outcome, report.ended});
-    }
-    key->tuner->report(*job, report);
-    // Only the explorer's times matter; other jobs may send thousands of reports.
-    const bool is_news = !report.outcomes.empty() || report.job == key->tuner->explorer();
-    return is_news ? advance_all(*key) : Result<void>();
-  });
-  if (!report.ended) return;
-  parts_.jobs.remove(report.job);
-  forget(*job);
+  if (Key* key = find_key(job->key)) {
+    work_on(*key, [&]() -> Result<void> {
+      for (const ChangeOutcome& outcome : report.outcomes) {
+        if (outcome.version) key->rollout.add_outcome({*job, outcome, report.ended});
+      }
+      key->tuner->report(*job, report);
+      // Only the explorer's times matter; other jobs may send thousands of reports.
+      const bool is_news = !report.outcomes.empty() || number == key->tuner->explorer_number();
+      return is_news ? advance_all(*key) : Result<void>();
+    });
+  }
+  if (report.ended || job->has_ended) remove(*job);
+}
+
+void LiveTuning::remove(const RunningJob& job) {
+  parts_.jobs.remove(job.number);
+  forget(job);
 }
 
 void LiveTuning::forget(const RunningJob& gone) {
-  parts_.feed.forget(job_config_topic(gone.description.id));
-  parts_.feed.forget(job_candidate_topic(gone.description.id));
-  parts_.feed.forget(job_profile_topic(gone.description.id));
-  if (Key* key = find_key(gone.key)) advance(*key);
+  parts_.feed.forget(job_config_topic(gone.number));
+  parts_.feed.forget(job_candidate_topic(gone.number));
+  parts_.feed.forget(job_profile_topic(gone.number));
+  Key* const key = find_key(gone.key);
+  if (!key) return;
+  key->tuner->forget(gone);
+  advance(*key);
 }
 
-void LiveTuning::on_change(const std::string& id) {
-  const auto job = parts_.jobs.find(id);
+void LiveTuning::on_change(std::uint64_t number) {
+  const auto job = parts_.jobs.find(number);
   if (!job) return;
-  if (Key* key = find_key(job->key)) advance(*key);
+  if (job->has_ended) {
+    if (!events_->has_report_of(number)) remove(*job);
+  } else if (Key* key = find_key(job->key)) {
+    advance(*key);
+  }
 }
 
 void LiveTuning::on_tick() {
@@ -357,7 +370,7 @@ void LiveTuning::on_tick() {
   }
   for (const auto& [text, key] : keys_) {
     const bool is_asking = std::holds_alternative<tuning::Asking>(key->tuner->state().at);
-    const bool is_waiting = key->rollout.staged() != 0 || is_asking || key->wants_claim;
+    const bool is_waiting = key->rollout.is_waiting() || is_asking || key->wants_claim;
     if (key->must_retry || is_waiting) advance(*key);
   }
   evict_keys();
@@ -388,8 +401,11 @@ Result<void> LiveTuning::look_for_changes() {
   const auto changes = parts_.store.change_count();
   HOCKET_TRY(changes);
   if (change_count_ == *changes) return {};
-  const auto staged = parts_.store.promotions({.stage = PromotionStage::staged});
+  UnreadRows unread;
+  const auto staged = parts_.store.promotions({.stage = PromotionStage::staged}, &unread);
   HOCKET_TRY(staged);
+  for (const std::string& row : unread)
+    parts_.log.write(LogLevel::error, "live tuning leaves a row out", {{"error", row}});
   const auto rows = parts_.store.keys();
   HOCKET_TRY(rows);
   for (const KeyRow& row : *rows) {
@@ -414,14 +430,18 @@ Result<void> LiveTuning::look_at_key(const KeyRow& row, const std::vector<Promot
                              : shown->version != row.current_id || shown->state != row.state;
   const auto found = keys_.find(text);
   if (found == keys_.end() || found->second->is_set_aside) {
-    if (!shown || !is_new) return {};
+    const bool is_kept = std::ranges::any_of(staged, [&](const PromotionRow& promotion) {
+      return promotion.topology_id == row.topology_id && promotion.workload_id == row.workload_id &&
+             !promotion.kept_by.empty();
+    });
+    if (!shown || !(is_new || is_kept)) return {};
     HOCKET_TRY(parts_.board.refresh(row.key));
     return {};
   }
   Key& key = *found->second;
   const bool has_staged = std::ranges::any_of(staged, [&](const PromotionRow& promotion) {
     return promotion.topology_id == row.topology_id && promotion.workload_id == row.workload_id &&
-           promotion.id != key.rollout.staged();
+           promotion.id > row.current_id.value_or(0) && !key.rollout.has_seen(promotion);
   });
   if (is_new || has_staged || row.state != key.rollout.state()) advance(key);
   return {};

@@ -5,8 +5,9 @@
 // (daemon/live/key_tuner.h).
 //
 // Versions that were pushed or that won a study reach running jobs in stages. A version from live
-// tuning was already tried, and a rollback or pin must take effect immediately: these reach all
-// jobs at once.
+// tuning was already tried by a job of its owner: it reaches jobs of that owner at once, and those
+// of another owner in stages. A rollback or pin must take effect immediately: it reaches all jobs
+// at once.
 //
 // Events may come from any thread and return immediately; a thread of this object processes them.
 // Searches are asked elsewhere (daemon/live/search_runner.h), so that a key does not wait for
@@ -55,12 +56,13 @@ class LiveTuning {
   /// invalid_argument names the knob or field.
   static Result<void> check(const JobDescription& job);
 
-  /// The job became reachable or unreachable. These and the next two return unavailable when too
-  /// much waits to be processed (MemoryLimits).
-  Result<void> job_arrived(const std::string& id);
-  void job_left(const std::string& id);
-  /// Call with each report that the registry has accepted.
-  Result<void> reported(JobReport report);
+  /// The job with that number (RunningJob::number) became reachable. These and the next two return
+  /// unavailable when too much waits to be processed (MemoryLimits).
+  Result<void> job_arrived(std::uint64_t number);
+  /// The job became unreachable, or its registration has ended.
+  void job_left(std::uint64_t number);
+  /// Call with each report that the registry has accepted, and the number that it returned.
+  Result<void> reported(std::uint64_t number, JobReport report);
   /// Call when a version was added, or the key was pinned, frozen or released from that.
   Result<void> key_changed(const ConfigKey& key);
   /// Checks for changes by other processes and for timeouts. Call about once per second.
@@ -112,7 +114,7 @@ class LiveTuning {
 
   void run(const std::stop_token& stop);
   void process(const LiveEvent& event);
-  void on_report(const JobReport& report);
+  void on_report(const JobReported& event);
   void on_tick();
   bool is_idle(const Key& key) const;
   bool has_jobs(const Key& key) const;
@@ -129,9 +131,11 @@ class LiveTuning {
   void show_state();
   /// Shows the state of the key's tuning to other threads.
   void show_tuning(Key& key);
-  /// Cleans up after a job that the registry has removed.
+  /// Removes a registration that has ended, and cleans up after it.
+  void remove(const RunningJob& job);
+  /// Cleans up after a registration that was removed.
   void forget(const RunningJob& gone);
-  void on_change(const std::string& id);
+  void on_change(std::uint64_t number);
   /// Processes changes made by other processes.
   Result<void> look_for_changes();
   Result<void> look_at_key(const KeyRow& row, const std::vector<PromotionRow>& staged);

@@ -152,7 +152,9 @@ void apply(State& state, const ExplorerChanged& event) {
   if (auto* at = std::get_if<Idle>(&state.at)) early = std::move(at->early);
   if (auto* at = std::get_if<Waiting>(&state.at)) early = std::move(at->early);
   if (event.next) {
-    state.at = Waiting{{.job = event.next->job, .config = event.next->config}, std::move(early)};
+    state.at = Waiting{
+        {.job = event.next->job, .config = event.next->config, .number = event.next->number},
+        std::move(early)};
   } else {
     state.at = Idle{std::move(early)};
   }

@@ -64,7 +64,8 @@ struct Explorer {
   double value_ns = 0;                 ///< value of `config` in the study; 0 while it is not known
   std::vector<double> latest_ns = {};  ///< latest iterations under `config`, while value_ns is 0
   DriftDetector drift = DriftDetector();
-  int rejections = 0;  ///< consecutive
+  int rejections = 0;        ///< consecutive
+  std::uint64_t number = 0;  ///< of the job's registration (daemon/live/job_registry.h)
 };
 
 struct OpenStudy {
@@ -155,6 +156,7 @@ struct SearchAnswer {
 struct NextExplorer {
   std::string job;
   ScheduleConfig config;
+  std::uint64_t number = 0;  ///< of the job's registration
 };
 
 /// The surroundings of a key's tuning at one time.
@@ -218,7 +220,7 @@ struct JobReported {
 struct ConfigSeen {
   ScheduleConfig config;  ///< configuration of the explorer
 };
-/// These are not in the registry any more.
+/// The registrations of these have ended.
 struct JobsForgotten {
   std::vector<std::string> jobs;
 };

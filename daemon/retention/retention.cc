@@ -1,6 +1,7 @@
 #include "daemon/retention/retention.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
@@ -102,6 +103,7 @@ Result<void> remove_all(Store& store, const std::string& store_path,
 RetentionDecision what_to_remove(const RetentionPolicy& policy, const RetentionRows& rows,
                                  std::int64_t now_unix_ns) {
   RetentionDecision decision;
+  decision.unread = rows.unread;
   if (policy.studies_ns) {
     std::vector<const StudyRow*> expired;
     for (const StudyRow& study : rows.studies) {
@@ -128,26 +130,35 @@ Result<RetentionRows> retention_rows(Store& store, const RetentionPolicy& policy
                                      const ServedTraceBytes& served_bytes) {
   RetentionRows rows;
   if (policy.studies_ns) {
-    auto studies = store.studies();
+    // A study that cannot be read is not removed.
+    auto studies = store.studies(&rows.unread);
     HOCKET_TRY(studies);
     rows.studies = std::move(*studies);
     const auto keys = store.keys();
     HOCKET_TRY(keys);
-    std::set<std::int64_t> current;
+    std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> current;  // by key
     for (const KeyRow& key : *keys) {
-      if (key.current_id) current.insert(*key.current_id);
+      if (key.current_id) current[{key.topology_id, key.workload_id}] = *key.current_id;
     }
     for (const auto stage : {PromotionStage::released, PromotionStage::staged}) {
-      const auto versions = store.promotions({.stage = stage});
+      const std::size_t unread = rows.unread.size();
+      const auto versions = store.promotions({.stage = stage}, &rows.unread);
       HOCKET_TRY(versions);
+      // Nobody knows which study such a version needs.
+      if (rows.unread.size() > unread) rows.studies.clear();
       for (const PromotionRow& version : *versions) {
-        const bool is_used = stage == PromotionStage::staged || current.contains(version.id);
+        const auto found = current.find({version.topology_id, version.workload_id});
+        const std::int64_t released = found == current.end() ? 0 : found->second;
+        // A version that only some owners have kept is replaced by one that is released later.
+        const bool is_used = stage == PromotionStage::released
+                                 ? version.id == released
+                                 : version.kept_by.empty() || version.id > released;
         if (is_used && version.study_id) rows.used_studies.insert(*version.study_id);
       }
     }
   }
   if (policy.profiles || policy.profile_bytes) {
-    auto profiles = prune_candidates(store, served_bytes);
+    auto profiles = prune_candidates(store, served_bytes, &rows.unread);
     HOCKET_TRY(profiles);
     rows.profiles = std::move(*profiles);
   }
@@ -158,11 +169,12 @@ Result<std::int64_t> count_audit(Store& store, std::int64_t before_ns) {
   std::int64_t count = 0;
   AuditFilter page{.limit = kAuditPageRows};
   for (;;) {
-    const auto rows = store.audit(page);
+    UnreadRows unread;
+    const auto rows = store.audit(page, &unread);
     HOCKET_TRY(rows);
     count += std::ranges::count_if(
         *rows, [&](std::int64_t at_ns) { return at_ns < before_ns; }, &AuditRow::at_ns);
-    if (rows->size() < kAuditPageRows) return count;
+    if (rows->size() + unread.size() < kAuditPageRows || rows->empty()) return count;
     page.after_id = rows->back().id;
   }
 }
@@ -171,6 +183,7 @@ RetentionRemoval remove_expired(Store& store, const std::string& store_path,
                                 const RetentionDecision& decision, std::string_view actor,
                                 const std::stop_token& stop) {
   RetentionRemoval removal;
+  removal.unread = decision.unread;
   const auto done = remove_all(store, store_path, decision, actor, stop, removal);
   if (!done) removal.error = done.error();
   return removal;

@@ -41,6 +41,8 @@ struct RetentionRows {
   /// explained why jobs have their configuration.
   std::set<std::int64_t> used_studies = {};
   std::vector<PruneCandidate> profiles = {};
+  /// Rows that cannot be read. They stay, and where they are versions every study does.
+  UnreadRows unread = {};
 };
 
 struct ExpiredStudy {
@@ -53,6 +55,7 @@ struct RetentionDecision {
   std::vector<ExpiredStudy> studies = {};
   std::optional<std::int64_t> audit_before_ns = {};  ///< entries from before this time go
   std::vector<PruneDecision> profiles = {};
+  UnreadRows unread = {};
 };
 
 /// Returns what goes, the oldest studies and profiles first. A running study and a kept profile
@@ -73,6 +76,7 @@ struct RetentionRemoval {
   PruneResult profiles = {};
   /// Messages for people: studies that could not be removed.
   std::vector<std::string> notes = {};
+  UnreadRows unread = {};  ///< rows that stay because they cannot be read
   /// The error of the store that ended the removal early, if any. What was removed before is above.
   std::optional<Error> error = {};
 };

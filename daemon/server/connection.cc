@@ -35,6 +35,10 @@ class Alarm final : public TopicWatcher {
   WatchedTopics::Membership membership_;
 };
 
+ServiceResponse plain_at_tls() {
+  return error_response(400, "this port speaks TLS: ask with https:// in place of http://");
+}
+
 IpBytes bytes_of(const asio::ip::address& address) {
   if (address.is_v6()) return address.to_v6().to_bytes();
   return make_address_v6(asio::ip::v4_mapped, address.to_v4()).to_bytes();
@@ -65,11 +69,8 @@ HttpConnection::HttpConnection(ServerState& state, IoSocket socket, asio::ssl::c
 
 HttpConnection::~HttpConnection() {
   events_.reset();
-  if (subscriber_) {
-    state_.counters.open_streams.subtract(1);
-    state_.errors.contain(ErrorOrigin::stream, {{"subscriber", *subscriber_}},
-                          [this] { state_.service.stream_closed(*subscriber_); });
-  }
+  if (is_stream_) state_.counters.open_streams.subtract(1);
+  hold_.reset();
   state_.counters.open_connections.subtract(1);
   state_.connections.erase(place_);
   state_.on_left();
@@ -106,6 +107,7 @@ void HttpConnection::close() {
 }
 
 void HttpConnection::check(std::int64_t now) {
+  if (events_ && hold_ && hold_->is_over()) close();
   if (events_) events_->check(now);
   if (is_woken_) wake();  // TLS had finished one read of a record and started the next
   if (now < deadline_ns_) return;
@@ -154,8 +156,8 @@ std::unique_ptr<RequestParser> HttpConnection::make_parser(const ServerLimits& l
 void HttpConnection::report_foreign(const ServiceResponse& refusal) {
   is_foreign_ = true;
   state_.counters.foreign.add(1);
-  state_.log.write(LogLevel::warning, "refused a request for its host, origin or type",
-                   {{"peer", peer_.to_string()}, {"status", std::int64_t{refusal.status}}});
+  state_.warn_of("refused a request for its host, origin or type", peer_.to_string(),
+                 {"status", std::int64_t{refusal.status}});
 }
 
 IoTask<bool> HttpConnection::handshake() {
@@ -164,11 +166,30 @@ IoTask<bool> HttpConnection::handshake() {
   co_await stream_.async_handshake(into(error));
   if (!error && !is_overdue_) co_return true;
   state_.counters.failed_handshakes.add(1);
-  if (state_.log.writes(LogLevel::debug)) {
-    state_.log.write(LogLevel::debug, "a TLS handshake failed",
-                     {{"peer", peer_.to_string()}, {"error", error.message()}});
+  // Whoever only looks whether the port is open closes it without a word.
+  if (error != asio::error::eof && error != asio::ssl::error::stream_truncated) {
+    const std::string why = is_overdue_ ? "it was not whole in time" : error.message();
+    state_.warn_of("a TLS handshake failed", peer_.to_string(), {"error", why});
+  }
+  if (ERR_GET_REASON(static_cast<unsigned long>(error.value())) == SSL_R_HTTP_REQUEST &&
+      error.category() == asio::error::get_ssl_category()) {
+    co_await explain_tls();
   }
   co_return false;
+}
+
+// A client that speaks HTTP without TLS sees only a closed connection otherwise.
+IoTask<void> HttpConnection::explain_tls() {
+  write_head(plain_at_tls(), AfterResponse::close, state_.date(), head_);
+  head_ += *plain_at_tls().body;
+  error_code error;
+  expect_by(state_.options.limits.write_ns);
+  co_await asio::async_write(stream_.socket(), asio::buffer(head_), into(error));
+  stream_.socket().shutdown(asio::socket_base::shutdown_send, error);
+  // The rest of its request, unread, would reset the connection before the client has read this.
+  for (std::size_t dropped = 0; !error && !is_overdue_ && dropped < kLingerBytes;)
+    dropped +=
+        co_await stream_.socket().async_read_some(asio::buffer(state_.discarded), into(error));
 }
 
 IoTask<bool> HttpConnection::read_request() {
@@ -337,7 +358,8 @@ void HttpConnection::wake() {
 }
 
 IoTask<bool> HttpConnection::stream_events(EventStream events, bool is_head) {
-  subscriber_ = std::move(events.subscriber);
+  hold_ = std::move(events.hold);
+  is_stream_ = true;
   state_.counters.open_streams.add(1);
   state_.counters.responses_by_class[2].add(1);
   const std::string head = event_stream_head(state_.date());

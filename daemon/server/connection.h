@@ -45,6 +45,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   static IoTask<void> run(std::shared_ptr<HttpConnection> self);
   IoTask<void> serve();
   IoTask<bool> handshake();
+  IoTask<void> explain_tls();
   /// Returns null if the client has left.
   std::unique_ptr<RequestParser> make_parser(const ServerLimits& limits);
   void report_foreign(const ServiceResponse& refusal);
@@ -83,9 +84,10 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   std::unique_ptr<RequestParser> parser_;
   std::string head_;
   std::unique_ptr<EventWriter> events_;
-  std::optional<std::string> subscriber_;  // from the time at which the service opened a stream
+  std::shared_ptr<const StreamHold> hold_;  // of the stream, if the service holds something
   std::int64_t deadline_ns_ = kNever;
   Phase phase_ = Phase::busy;
+  bool is_stream_ = false;  // the service has opened a stream
   bool has_served_ = false;
   bool is_foreign_ = false;  // the last request was refused because of its header
   bool is_overdue_ = false;

@@ -127,8 +127,7 @@ class AsioServer final : public Server {
         state_.errors.contain(ErrorOrigin::server, {}, [&] { admit(std::move(socket), peer); });
       } else if (!state_.stopping && error != asio::error::connection_aborted) {
         // Usually no descriptors are left; waiting connections are accepted once others are closed.
-        state_.log.write(LogLevel::warning, "cannot accept a connection",
-                         {{"error", error.message()}});
+        state_.warn_of("cannot accept a connection", "", {"error", error.message()});
         pause_.expires_after(std::chrono::milliseconds(100));
         co_await pause_.async_wait(into(error));
       }
@@ -153,7 +152,6 @@ class AsioServer final : public Server {
       turn_away(std::move(socket), peer);
       return;
     }
-    is_full_ = false;
     error_code ignored;
     socket.set_option(tcp::no_delay(true), ignored);
     if (const auto bytes = state_.options.send_buffer_bytes) {
@@ -165,11 +163,8 @@ class AsioServer final : public Server {
 
   void turn_away(IoSocket socket, const tcp::endpoint& peer) {
     state_.counters.refused_connections.add(1);
-    if (!is_full_) {
-      state_.log.write(LogLevel::warning, "too many connections; the first one refused",
-                       {{"peer", peer.address().to_string()}});
-    }
-    is_full_ = true;
+    state_.warn_of("too many connections; one refused", peer.address().to_string(),
+                   {"connections", static_cast<std::int64_t>(state_.connections.size())});
     if (tls_) return;
     ServiceResponse response = error_response(503, "too many connections; try again later");
     response.retry_after_seconds = 5;
@@ -254,7 +249,6 @@ class AsioServer final : public Server {
   IoTimer sweep_{state_.io}, pause_{state_.io};
   asio::basic_signal_set<IoExecutor> signals_{state_.io};
   std::int64_t grace_until_ns_ = 0;
-  bool is_full_ = false;
 };
 
 }  // namespace

@@ -19,7 +19,7 @@ struct ServerLimits {
   std::int64_t write_ns = 30'000'000'000;
   /// Sustained request rate per client address; 0: unlimited. Exceeding it: 429.
   double requests_per_second = 0;
-  double burst = 100;  ///< number of requests allowed at once
+  double burst = 0;  ///< number of requests allowed at once; 0: as many as in a second
 };
 
 }  // namespace hocket

@@ -54,12 +54,19 @@ ServerState::ServerState(ServerOptions server_options, Service& server_service, 
       topics(feed) {
   const ServerLimits& limits = options.limits;
   if (limits.requests_per_second > 0) {
-    rate_limit_.emplace(limits.requests_per_second, limits.burst, kRateLimitedClients);
+    const double burst = limits.burst > 0 ? limits.burst : limits.requests_per_second;
+    rate_limit_.emplace(limits.requests_per_second, burst, kRateLimitedClients);
   }
 }
 
 std::int64_t ServerState::wait_ns(const asio::ip::address& client) {
   return rate_limit_ ? rate_limit_->wait_ns(client_number(client), now_ns()) : 0;
+}
+
+void ServerState::warn_of(std::string_view message, std::string_view peer, LogField detail) {
+  const auto others = lines_.allow(std::string(peer) + '\n' + std::string(message), now_ns());
+  if (!others) return;
+  log.write(LogLevel::warning, message, {{"peer", peer}, detail, {"others", *others}});
 }
 
 asio::thread_pool& ServerState::threads_for(RequestLabour labour) {

@@ -9,7 +9,9 @@
 #include <list>
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "daemon/http/line_limit.h"
 #include "daemon/http/rate_limit.h"
 #include "daemon/server/asio.h"
 #include "daemon/server/server.h"
@@ -49,6 +51,10 @@ struct ServerState {
 
   asio::thread_pool& threads_for(RequestLabour labour);
 
+  /// Writes a warning about a client, within the bounds of daemon/http/line_limit.h. `peer` is
+  /// empty if nobody knows who it was.
+  void warn_of(std::string_view message, std::string_view peer, LogField detail);
+
   /// Returns the current time as an HTTP date.
   const std::string& date();
 
@@ -69,6 +75,7 @@ struct ServerState {
 
  private:
   std::optional<RateLimit<std::uint64_t>> rate_limit_;
+  LineLimit lines_;
   std::time_t dated_ = 0;
   std::string date_;
 };

@@ -27,8 +27,10 @@ bool is_name_character(char c) {
 }
 
 bool is_valid_name(std::string_view name) {
+  const auto is_dot = [](char c) { return c == '.'; };
   return !name.empty() && name.size() <= kMaxNameLength && name.front() != '-' &&
-         std::ranges::all_of(name, is_name_character) && !std::ranges::all_of(name, is_digit);
+         std::ranges::all_of(name, is_name_character) && !std::ranges::all_of(name, is_digit) &&
+         !std::ranges::all_of(name, is_dot);
 }
 
 bool is_utf8(std::string_view text) {
@@ -92,12 +94,17 @@ Result<std::string> command_text(const std::vector<std::string>& command) {
   }
 }
 
+bool may_be_named(std::string_view name) {
+  return !name.empty() && name.size() <= kMaxNameLength &&
+         std::ranges::all_of(name, is_name_character);
+}
+
 Result<void> check_name(std::string_view kind, std::string_view name) {
   if (is_valid_name(name)) return {};
   return failure(ErrorCode::invalid_argument,
                  std::string(kind) + " name " + in_quotes(name) +
                      ": expected 1 to 100 letters, digits, \".\", \"_\" or \"-\", not starting "
-                     "with \"-\" and not only digits");
+                     "with \"-\", and not only digits or only dots");
 }
 
 Result<void> check(const NewStudy& study) {
@@ -150,11 +157,21 @@ Result<void> check(const NewPromotion& promotion) {
                    "a promotion starts as staged or released, not as " +
                        std::string(to_string(promotion.stage)));
   }
+  if (!promotion.kept_by.empty() && promotion.stage != PromotionStage::staged) {
+    return failure(ErrorCode::invalid_argument,
+                   "a version that only some owners have kept starts as staged");
+  }
   const MeasuredGain measured = promotion.measured.value_or(MeasuredGain());
   return check_finite(measured.value, "the promotion's value")
       .and_then([&] { return check_finite(measured.default_value, "the default's value"); })
       .and_then([&] { return check_finite(measured.gain, "the promotion's gain"); })
       .and_then([&] { return check_actor(promotion.actor, promotion.note); });
+}
+
+nlohmann::json declared_in(const nlohmann::json& definition) {
+  const auto space = definition.find("space");
+  const bool is_there = space != definition.end() && space->is_object();
+  return is_there ? *space : nlohmann::json::object();
 }
 
 Result<void> check(const NewQuarantine& quarantine) {
@@ -238,7 +255,8 @@ PromotionRow promoted(const NewPromotion& promotion, const KeyState& state,
           .origin = promotion.origin,
           .stage = state.pinned && found_by_tuning ? PromotionStage::held : promotion.stage,
           .actor = promotion.actor,
-          .note = promotion.note};
+          .note = promotion.note,
+          .kept_by = promotion.kept_by};
 }
 
 Result<bool> must_move(const PromotionRow& stored, PromotionStage stage) {

@@ -28,6 +28,9 @@ Result<void> check_finite(double value, const std::string& what);
 /// Refuses an invalid name for a `kind`: a study, a profile.
 Result<void> check_name(std::string_view kind, std::string_view name);
 
+/// Returns whether a row has a name that some version has given a study or a profile.
+bool may_be_named(std::string_view name);
+
 Result<void> check(const NewStudy& study);
 Result<void> check(const StudyUpdate& update);
 Result<void> check(const NewTrial& trial);
@@ -35,6 +38,9 @@ Result<void> check(const NewClaim& claim);
 /// Refuses a worker's name that cannot claim trials.
 Result<void> check_worker(std::string_view worker);
 Result<void> check(const NewPromotion& promotion);
+/// Returns the search space in a study's definition, which declares its parameters; empty if it has
+/// none.
+nlohmann::json declared_in(const nlohmann::json& definition);
 Result<void> check(const NewQuarantine& quarantine);
 Result<void> check(const NewAudit& audit);
 /// Checks the texts that name an actor and a reason.

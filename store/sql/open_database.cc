@@ -12,11 +12,7 @@ namespace hocket::sql {
 Result<std::unique_ptr<Database>> open_database(const std::string& store,
                                                 const OpenOptions& options) {
   if (is_postgres_uri(store)) return postgres::open_database(store, options);
-  if (const auto scheme = store.find("://"); scheme != std::string::npos) {
-    return failure(ErrorCode::invalid_argument,
-                   "no store is named by " + store.substr(0, scheme) +
-                       "://: write the path of a file, or postgresql://USER@HOST/DATABASE");
-  }
+  HOCKET_TRY(check_store_name(store));
   auto db = sqlite::open_database(store, options.read_only, options.busy_timeout_ms);
   HOCKET_TRY(db);
   return sqlite::make_database(std::move(*db));

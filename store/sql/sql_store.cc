@@ -4,11 +4,17 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/base/text.h"
 #include "store/rules/audit_entries.h"
 #include "store/rules/row_rules.h"
 #include "store/sql/read_rows.h"
 
 namespace hocket::sql {
+namespace {
+
+constexpr std::size_t kUnreadWhyBytes = 300;
+
+}  // namespace
 
 SqlStore::SqlStore(std::unique_ptr<Database> db, WallClock now_unix_ns)
     : now_unix_ns_(std::move(now_unix_ns)), owned_(std::move(db)) {}
@@ -50,15 +56,23 @@ Result<std::int64_t> SqlStore::upsert_workload(const Workload& workload) {
                 fingerprint(workload), workload.name, to_json(workload));
 }
 
-Result<std::vector<TopologyRow>> SqlStore::topologies() {
+std::string SqlStore::unread_text(const Rows& row, const char* what, const Error& error) {
+  return std::string(what) + " " + std::to_string(row.integer(0)) +
+         " of the store cannot be read: " + printable(error.message, kUnreadWhyBytes);
+}
+
+Result<std::vector<TopologyRow>> SqlStore::topologies(UnreadRows* unread) {
   return transact(Access::read, [&] {
-    return rows(db_.query("SELECT * FROM topologies ORDER BY id"), read_topology);
+    return rows(db_.query("SELECT * FROM topologies ORDER BY id"), read_topology, "topology",
+                unread);
   });
 }
 
-Result<std::vector<WorkloadRow>> SqlStore::workloads(std::string_view selector) {
+Result<std::vector<WorkloadRow>> SqlStore::workloads(std::string_view selector,
+                                                     UnreadRows* unread) {
   auto found = transact(Access::read, [&] {
-    return rows(db_.query("SELECT * FROM workloads ORDER BY id"), read_workload);
+    return rows(db_.query("SELECT * FROM workloads ORDER BY id"), read_workload, "workload",
+                unread);
   });
   if (found) std::erase_if(*found, [&](const auto& row) { return !rules::matches(row, selector); });
   return found;
@@ -169,9 +183,10 @@ Result<void> SqlStore::remove_study(std::int64_t study_id, std::string_view expe
   });
 }
 
-Result<std::vector<StudyRow>> SqlStore::studies() {
-  return transact(Access::read,
-                  [&] { return rows(db_.query("SELECT * FROM studies ORDER BY id"), read_study); });
+Result<std::vector<StudyRow>> SqlStore::studies(UnreadRows* unread) {
+  return transact(Access::read, [&] {
+    return rows(db_.query("SELECT * FROM studies ORDER BY id"), read_study, "study", unread);
+  });
 }
 
 Result<std::optional<StudyRow>> SqlStore::study_by_name(std::string_view name) {

@@ -28,13 +28,14 @@ class SqlStore final : public Store {
 
   Result<std::int64_t> upsert_topology(const Topology& topology) override;
   Result<std::int64_t> upsert_workload(const Workload& workload) override;
-  Result<std::vector<TopologyRow>> topologies() override;
-  Result<std::vector<WorkloadRow>> workloads(std::string_view selector) override;
+  Result<std::vector<TopologyRow>> topologies(UnreadRows* unread = nullptr) override;
+  Result<std::vector<WorkloadRow>> workloads(std::string_view selector,
+                                             UnreadRows* unread = nullptr) override;
   Result<StudyRow> create_study(const NewStudy& study) override;
   Result<void> update_study(std::int64_t study_id, const StudyUpdate& update) override;
   Result<void> remove_study(std::int64_t study_id, std::string_view expected_owner,
                             std::string_view actor) override;
-  Result<std::vector<StudyRow>> studies() override;
+  Result<std::vector<StudyRow>> studies(UnreadRows* unread = nullptr) override;
   Result<StudyRow> study(std::string_view name_or_id) override;
   Result<std::optional<StudyRow>> latest_unfinished_study() override;
   Result<TrialRow> start_trial(const NewTrial& trial) override;
@@ -51,15 +52,19 @@ class SqlStore final : public Store {
   Result<void> renew_worker(std::int64_t study_id, const NewClaim& claim) override;
   Result<void> leave_worker(std::int64_t study_id, std::string_view worker, bool is_lost) override;
   Result<std::int64_t> offer_lost_trials(std::int64_t study_id) override;
-  Result<std::vector<TrialRow>> trials(std::int64_t study_id, TrialDetail detail) override;
+  Result<std::vector<TrialRow>> trials(std::int64_t study_id, TrialDetail detail,
+                                       UnreadRows* unread = nullptr) override;
   Result<PromotionRow> promote(const NewPromotion& promotion) override;
   Result<void> set_stage(std::int64_t promotion_id, PromotionStage stage, std::string_view actor,
                          std::string_view note) override;
+  Result<void> add_keeper(std::int64_t promotion_id, std::string_view owner, std::string_view actor,
+                          std::string_view note) override;
   Result<std::optional<PromotionRow>> current_promotion(
       std::string_view topology_fingerprint, std::string_view workload_fingerprint) override;
   Result<std::optional<PromotionRow>> staged_promotion(
       std::string_view topology_fingerprint, std::string_view workload_fingerprint) override;
-  Result<std::vector<PromotionRow>> promotions(const PromotionFilter& filter) override;
+  Result<std::vector<PromotionRow>> promotions(const PromotionFilter& filter,
+                                               UnreadRows* unread = nullptr) override;
   Result<KeyState> key_state(std::string_view topology_fingerprint,
                              std::string_view workload_fingerprint) override;
   Result<void> set_key_state(std::int64_t topology_id, std::int64_t workload_id,
@@ -71,13 +76,15 @@ class SqlStore final : public Store {
   Result<std::int64_t> lift_quarantine(std::int64_t topology_id, std::int64_t workload_id,
                                        std::string_view actor) override;
   Result<void> record_audit(const NewAudit& audit) override;
-  Result<std::vector<AuditRow>> audit(const AuditFilter& filter) override;
+  Result<std::vector<AuditRow>> audit(const AuditFilter& filter,
+                                      UnreadRows* unread = nullptr) override;
   Result<std::int64_t> prune_audit(std::int64_t before_ns, std::string_view actor) override;
   Result<ProfileRow> add_profile(const NewProfile& profile) override;
-  Result<std::vector<ProfileRow>> profiles() override;
+  Result<std::vector<ProfileRow>> profiles(UnreadRows* unread = nullptr) override;
   Result<ProfileRow> profile(std::string_view name_or_id) override;
   Result<std::vector<ProfileIteration>> profile_iterations(std::int64_t profile_id) override;
-  Result<std::vector<ProfileMetric>> profile_metrics(std::int64_t profile_id) override;
+  Result<std::vector<ProfileMetric>> profile_metrics(std::int64_t profile_id,
+                                                     UnreadRows* unread = nullptr) override;
   Result<void> keep_profile(std::int64_t profile_id, bool kept) override;
   Result<void> remove_profile(std::int64_t profile_id) override;
   Result<ProfileRequestRow> request_profile(const NewProfileRequest& request) override;
@@ -100,8 +107,12 @@ class SqlStore final : public Store {
 
   // All functions below run within a transaction.
   using Found = Result<std::unique_ptr<Rows>>;
+  /// Leaves rows that cannot be read out if there is an `unread` that names them, each a `what`.
   template <class Row>
-  Result<std::vector<Row>> rows(Found query, Result<Row> (*read)(const Rows&));
+  Result<std::vector<Row>> rows(Found query, Result<Row> (*read)(const Rows&),
+                                const char* what = "", UnreadRows* unread = nullptr);
+  /// Returns what is said about such a row.
+  static std::string unread_text(const Rows& row, const char* what, const Error& error);
   template <class Row>
   Result<std::optional<Row>> first(Found query, Result<Row> (*read)(const Rows&));
   /// Returns the time for a row that is written now.
@@ -134,6 +145,8 @@ class SqlStore final : public Store {
   Result<ConfigKey> key_of(std::int64_t topology_id, std::int64_t workload_id);
   /// The same, and keeps others from changing the key until the transaction ends.
   Result<ConfigKey> locked_key(std::int64_t topology_id, std::int64_t workload_id);
+  /// Returns PromotionRow::declared of a new version with the text `config`.
+  Result<nlohmann::json> declared_for(const NewPromotion& promotion, std::string_view config);
   Result<KeyState> state_of(std::int64_t topology_id, std::int64_t workload_id);
   /// Returns not_found if there is none.
   Result<PromotionRow> version(std::int64_t id);
@@ -144,7 +157,7 @@ class SqlStore final : public Store {
                                                        PromotionStage stage);
   Result<void> write_audit(const NewAudit& audit);
   /// Adds the ranks to `profiles`, which are sorted by id.
-  Result<void> read_ranks(std::vector<ProfileRow>& profiles);
+  Result<void> read_ranks(std::vector<ProfileRow>& profiles, UnreadRows* unread = nullptr);
   Result<void> check_profile_id(std::int64_t profile_id);
   Result<void> write_parts(std::int64_t profile_id, const NewProfile& profile);
   Result<std::optional<ProfileRequestRow>> open_request(std::string_view job_id,
@@ -196,7 +209,8 @@ auto SqlStore::transact(Access access, Body&& body) -> decltype(body()) {
 }
 
 template <class Row>
-Result<std::vector<Row>> SqlStore::rows(Found query, Result<Row> (*read)(const Rows&)) {
+Result<std::vector<Row>> SqlStore::rows(Found query, Result<Row> (*read)(const Rows&),
+                                        const char* what, UnreadRows* unread) {
   HOCKET_TRY(query);
   std::vector<Row> found;
   for (;;) {
@@ -204,6 +218,10 @@ Result<std::vector<Row>> SqlStore::rows(Found query, Result<Row> (*read)(const R
     HOCKET_TRY(more);
     if (!*more) return found;
     auto row = read(**query);
+    if (!row && unread != nullptr) {
+      unread->push_back(unread_text(**query, what, row.error()));
+      continue;
+    }
     if (!row) {
       return failure(ErrorCode::unavailable,
                      "store " + db_.name() + " is damaged: " + row.error().message);

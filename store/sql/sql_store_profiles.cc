@@ -78,7 +78,7 @@ Result<ProfileRow> SqlStore::add_profile(const NewProfile& profile) {
   });
 }
 
-Result<void> SqlStore::read_ranks(std::vector<ProfileRow>& profiles) {
+Result<void> SqlStore::read_ranks(std::vector<ProfileRow>& profiles, UnreadRows* unread) {
   if (profiles.empty()) return {};
   std::map<std::int64_t, ProfileRow*> by_id;
   for (ProfileRow& profile : profiles) by_id[profile.id] = &profile;
@@ -91,17 +91,22 @@ Result<void> SqlStore::read_ranks(std::vector<ProfileRow>& profiles) {
     HOCKET_TRY(more);
     if (!*more) return {};
     auto rank = read_profile_rank(**query);
+    if (!rank && unread != nullptr) {
+      unread->push_back(unread_text(**query, "a rank of profile", rank.error()));
+      continue;
+    }
     HOCKET_TRY(rank);
     const auto owner = by_id.find((*query)->integer(0));
     if (owner != by_id.end()) owner->second->ranks.push_back(std::move(*rank));
   }
 }
 
-Result<std::vector<ProfileRow>> SqlStore::profiles() {
+Result<std::vector<ProfileRow>> SqlStore::profiles(UnreadRows* unread) {
   return transact(Access::read, [&]() -> Result<std::vector<ProfileRow>> {
-    auto found = rows(db_.query("SELECT * FROM profiles ORDER BY id"), read_profile);
+    auto found =
+        rows(db_.query("SELECT * FROM profiles ORDER BY id"), read_profile, "profile", unread);
     if (!found) return found;
-    HOCKET_TRY(read_ranks(*found));
+    HOCKET_TRY(read_ranks(*found, unread));
     return found;
   });
 }
@@ -137,13 +142,14 @@ Result<std::vector<ProfileIteration>> SqlStore::profile_iterations(std::int64_t 
   });
 }
 
-Result<std::vector<ProfileMetric>> SqlStore::profile_metrics(std::int64_t profile_id) {
+Result<std::vector<ProfileMetric>> SqlStore::profile_metrics(std::int64_t profile_id,
+                                                             UnreadRows* unread) {
   return transact(Access::read, [&]() -> Result<std::vector<ProfileMetric>> {
     HOCKET_TRY(check_profile_id(profile_id));
     return rows(db_.query("SELECT * FROM profile_metrics WHERE profile_id = ?1 "
                           "ORDER BY coalesce(rank, -1), name",
                           profile_id),
-                read_profile_metric);
+                read_profile_metric, "a metric of profile", unread);
   });
 }
 

@@ -165,12 +165,13 @@ Result<void> SqlStore::read_measurements(std::int64_t study_id, std::vector<Tria
   }
 }
 
-Result<std::vector<TrialRow>> SqlStore::trials(std::int64_t study_id, TrialDetail detail) {
+Result<std::vector<TrialRow>> SqlStore::trials(std::int64_t study_id, TrialDetail detail,
+                                               UnreadRows* unread) {
   return transact(Access::read, [&]() -> Result<std::vector<TrialRow>> {
     HOCKET_TRY(study_by_id(study_id));
     auto found =
         rows(db_.query("SELECT * FROM trials WHERE study_id = ?1 ORDER BY number", study_id),
-             read_trial);
+             read_trial, "trial", unread);
     if (!found || detail == TrialDetail::summary) return found;
     HOCKET_TRY(read_measurements(study_id, *found));
     return found;

@@ -59,9 +59,12 @@ Error describe(int code, int system_errno, const std::string& detail, const std:
   const std::string advice(subject.advice);
   const std::string because = system_errno != 0 ? std::strerror(system_errno) : detail;
   if (means_disk_full(code, system_errno)) {
-    return {ErrorCode::unavailable, "disk full: " + store +
-                                        " could not be written; what was stored before is kept; "
-                                        "free some space and try again"};
+    return {
+        ErrorCode::unavailable,
+        "disk full: " + store +
+            " could not be written; what was stored before is kept; "
+            "free some space and try again" +
+            (system_errno == EFBIG ? " (the limit of a file's size, ulimit -f, is reached)" : "")};
   }
   switch (code & 0xff) {
     case SQLITE_BUSY:

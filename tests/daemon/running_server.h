@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -48,13 +49,11 @@ class FunctionService final : public Service {
   ServiceReply handle(const ServiceRequest& request, bool is_last) override {
     return later(request, is_last);
   }
-  std::function<void()> at_close = [] {};
-  void stream_closed(const std::string& subscriber) override {
-    at_close();
-    std::lock_guard lock(mutex_);
-    closed_.push_back(subscriber);
-    changed_.notify_all();
+  /// Returns what notes the end of a stream called `name`.
+  std::shared_ptr<const StreamHold> hold(std::string name) {
+    return std::make_shared<Hold>(*this, std::move(name));
   }
+  std::atomic<bool> streams_are_over = false;
 
   /// Blocks until `count` streams have ended.
   std::vector<std::string> closed(std::size_t count) {
@@ -64,6 +63,21 @@ class FunctionService final : public Service {
   }
 
  private:
+  class Hold final : public StreamHold {
+   public:
+    Hold(FunctionService& service, std::string name) : service_(service), name_(std::move(name)) {}
+    ~Hold() override {
+      std::lock_guard lock(service_.mutex_);
+      service_.closed_.push_back(name_);
+      service_.changed_.notify_all();
+    }
+    bool is_over() const override { return service_.streams_are_over; }
+
+   private:
+    FunctionService& service_;
+    const std::string name_;
+  };
+
   std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_:

@@ -4,6 +4,7 @@
 // own window, keeps the faster one, and reports. Deterministic. One thread.
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <random>
 #include <set>
@@ -27,24 +28,29 @@ class SimulatedJob {
   /// Registers and watches: at the start, and again after a reconnect.
   void connect(Assembled& daemon, const std::string& key = sample_key()) {
     daemon_ = &daemon;
-    daemon.ask("POST", "/v1/jobs", to_json(description_));
-    const auto reply =
-        daemon.reply({.method = "GET", .target = "/v1/watch?key=" + key + "&job=" + id()});
+    daemon.ask("POST", "/v1/jobs", to_json(description_), authorization);
+    const auto reply = daemon.reply({.method = "GET",
+                                     .target = "/v1/watch?key=" + key + "&job=" + id(),
+                                     .authorization = authorization});
     const auto* stream = std::get_if<EventStream>(&reply);
     ASSERT_NE(stream, nullptr);
     topics_ = stream->topics;
+    hold_ = stream->hold;
     daemon.settle();
   }
 
   void disconnect() {
     if (daemon_ == nullptr) return;
-    daemon_->api.stream_closed(id());
+    hold_.reset();
     daemon_->settle();
     daemon_ = nullptr;
   }
 
-  /// Drops the daemon without notice.
-  void lose_daemon() { daemon_ = nullptr; }
+  /// Lets go of a daemon that is about to be destroyed.
+  void lose_daemon() {
+    hold_.reset();
+    daemon_ = nullptr;
+  }
 
   /// Ends and reports it; received candidates that were not tried are rejected.
   void end() {
@@ -89,6 +95,7 @@ class SimulatedJob {
 
   void forget_outcomes() { outcomes_.clear(); }
 
+  std::string authorization = {};  ///< of the job's token
   const std::string& id() const { return description_.id; }
   const ScheduleConfig& config() const { return description_.config; }
   std::int64_t version() const { return description_.version; }
@@ -96,6 +103,7 @@ class SimulatedJob {
   std::vector<CandidateMessage> offered;  ///< candidates received, in order
   std::vector<std::int64_t> versions;     ///< versions received, in order
   std::vector<ScheduleConfig> slower;     ///< candidates rolled back as slower
+  std::vector<ScheduleConfig> kept;       ///< candidates and versions that were kept
   bool refuses = false, ignores = false;  ///< every received configuration
   bool rolls_back_versions = false;
 
@@ -128,7 +136,10 @@ class SimulatedJob {
       outcome.message = refuses ? "a rank refused it" : "it is what the job runs with";
     } else {
       measure_window(candidate.config, outcome);
-      if (outcome.status == ChangeStatus::applied) description_.version = 0;
+      if (outcome.status == ChangeStatus::applied) {
+        description_.version = 0;
+        kept.push_back(candidate.config);
+      }
     }
     outcomes_.push_back(outcome);
   }
@@ -141,7 +152,10 @@ class SimulatedJob {
     } else if (version.config != config()) {
       measure_window(version.config, outcome);
     }
-    if (outcome.status == ChangeStatus::applied) description_.version = version.version;
+    if (outcome.status == ChangeStatus::applied) {
+      description_.version = version.version;
+      kept.push_back(version.config);
+    }
     outcomes_.push_back(outcome);
   }
 
@@ -171,7 +185,7 @@ class SimulatedJob {
                            .outcomes = std::exchange(outcomes_, {}),
                            .explored = 0,
                            .ended = ended};
-    daemon_->ask("POST", "/v1/reports", to_json(report));
+    daemon_->ask("POST", "/v1/reports", to_json(report), authorization);
   }
 
   JobDescription description_;
@@ -179,6 +193,7 @@ class SimulatedJob {
   std::mt19937_64 random_;
   Assembled* daemon_ = nullptr;
   std::vector<EventStream::Topic> topics_;
+  std::shared_ptr<const StreamHold> hold_;  // of its stream
   std::set<std::int64_t> decided_;
   std::vector<ChangeOutcome> outcomes_;
   std::int64_t step_ = 0;

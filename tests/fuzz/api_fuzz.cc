@@ -41,9 +41,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (line.size() < text.size()) request.body = text.substr(line.size() + 1);
   const auto reply = daemon->state.api.handle(request, true);
   if (const auto* response = std::get_if<hocket::ServiceResponse>(&reply)) check(*response);
-  if (const auto* stream = std::get_if<hocket::EventStream>(&reply)) {
-    daemon->state.api.stream_closed(stream->subscriber);
-  }
   daemon->state.live.run_pending();
   return 0;
 }

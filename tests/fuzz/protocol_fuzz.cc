@@ -1,9 +1,11 @@
 // Jobs, workers and operators use the daemon in any order. Each byte of the input picks a request
 // and the bytes after it its parts: jobs enter, watch, answer what they were offered, report
-// nonsense and return under old ids, operators push and pin, workers ask and tell, clocks jump, and
-// the daemon restarts over its store. Whatever the order, every answer can be read, none is a 5xx
-// except 503, nothing throws, no key is set aside, nothing is logged as an error, and the state
-// stays bounded.
+// nonsense and return under old ids, operators push and pin, workers ask and tell, ranks meet,
+// clients have too low a role, clocks jump, the store is locked for a while, and the daemon
+// restarts over its store. Whatever the order, every answer can be read, none is a 5xx except 503,
+// nothing throws, no key is set aside, nothing is logged as an error but a locked store, and the
+// state stays bounded. The open streams of a job's present registration are counted, all others are
+// told to end, and when all jobs have ended nothing is left of them.
 
 #include <algorithm>
 #include <cstddef>
@@ -17,6 +19,7 @@
 #include "core/base/check.h"
 #include "daemon/api/daemon_state.h"
 #include "tests/set_clock.h"
+#include "tests/store/faulty_store.h"
 
 namespace {
 
@@ -46,10 +49,8 @@ class Bytes {
   std::span<const std::uint8_t> rest_;
 };
 
-void refuse_errors(std::string_view line) {
-  std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
-  HOCKET_CHECK(false, "a client made the daemon log an error");
-}
+constexpr const char* kTokens =
+    "admin ada aaaaaaaaaaaaaaaa\nreport job bbbbbbbbbbbbbbbb\nread eve cccccccccccccccc\n";
 
 hocket::Topology topology_of(std::size_t key) {
   hocket::Topology topology;
@@ -77,14 +78,19 @@ class Sequence {
       if (bytes_.below(4) != 0) daemon_->live.run_pending();
       check_state();
     }
-    tick();
-    check_state();
+    finish();
   }
 
  private:
+  struct Stream {
+    std::string job;
+    std::uint64_t number = 0;  ///< of the registration; 0 for a stream of no job
+    std::shared_ptr<const hocket::StreamHold> hold;
+  };
+
   void request() {
     const std::string key = "/v1/configs/" + key_of(bytes_.below(kKeys));
-    switch (bytes_.below(20)) {
+    switch (bytes_.below(24)) {
       case 0:
       case 1:
         return enter();
@@ -128,9 +134,35 @@ class Sequence {
         return;
       case 18:
         return work_on_study();
-      default:
+      case 19:
         return look(key);
+      case 20:
+        return meet();
+      case 21:
+        authorization_ = bytes_.one_of({"Bearer aaaaaaaaaaaaaaaa", "Bearer bbbbbbbbbbbbbbbb",
+                                        "Bearer cccccccccccccccc", "Bearer dddddddddddddddd", ""});
+        return;
+      case 22:
+        return lock_store(bytes_.below(2) == 0);
+      default:
+        // As the server does within a second.
+        std::erase_if(streams_,
+                      [](const Stream& stream) { return stream.hold && stream.hold->is_over(); });
     }
+  }
+
+  void lock_store(bool is_locked) {
+    store_.set_locked(is_locked);
+    was_locked_ = was_locked_ || is_locked;
+  }
+
+  void meet() {
+    const std::string target = "/v1/meetings/" + std::string(bytes_.one_of({"m", "n", "."}));
+    if (bytes_.below(2) == 0) {
+      ask("GET", target);
+      return;
+    }
+    ask("PUT", target, {{"text", std::string(bytes_.below(200), 'x')}});
   }
 
   std::string job() { return "job-" + std::to_string(bytes_.below(kJobs)); }
@@ -171,10 +203,15 @@ class Sequence {
     std::string target = "/v1/watch?key=" + key_of(bytes_.below(kKeys));
     if (bytes_.below(4) != 0) target += "&job=" + job();
     hocket::ServiceRequest request{.method = "GET", .target = target};
+    request.authorization = authorization_;
     request.last_event_id = bytes_.one_of({"", "1", "3", "x"});
     const auto reply = daemon_->api.handle(request, false);
     if (const auto* stream = std::get_if<hocket::EventStream>(&reply)) {
-      streams_.push_back(stream->subscriber);
+      const auto at = target.find("&job=");
+      const std::string id = at == target.npos ? "" : target.substr(at + 5);
+      const std::uint64_t number = id.empty() ? 0 : daemon_->jobs.find(id)->number;
+      last_number_ = std::max(last_number_, number);
+      streams_.push_back({id, number, stream->hold});
     } else {
       check(std::get<hocket::ServiceResponse>(reply));
     }
@@ -184,7 +221,6 @@ class Sequence {
     if (streams_.empty()) return;
     const auto closed =
         streams_.begin() + static_cast<std::ptrdiff_t>(bytes_.below(streams_.size()));
-    daemon_->api.stream_closed(*closed);
     streams_.erase(closed);
   }
 
@@ -226,14 +262,15 @@ class Sequence {
   void answer_offer() {
     const std::string id = job();
     const bool is_version = bytes_.below(2) == 1;
-    const auto newest =
-        daemon_->feed
-            .position(is_version ? hocket::job_config_topic(id) : hocket::job_candidate_topic(id))
-            .newest;
+    const std::uint64_t number = daemon_->jobs.find(id).value_or(hocket::RunningJob{}).number;
+    const auto newest = daemon_->feed
+                            .position(is_version ? hocket::job_config_topic(number)
+                                                 : hocket::job_candidate_topic(number))
+                            .newest;
     if (!newest) return;
     const char* what = is_version ? "version" : "trial";
-    const std::int64_t number = json::parse(newest->data).at(what);
-    report(json::array({outcome(what, number, 1'000'000)}));
+    const std::int64_t offered = json::parse(newest->data).at(what);
+    report(json::array({outcome(what, offered, 1'000'000)}));
   }
 
   void tick() {
@@ -242,12 +279,21 @@ class Sequence {
     daemon_->live.run_pending();
   }
 
+  void refuse_error(std::string_view line) const {
+    if (was_locked_ && line.find("the store is locked") != line.npos) return;
+    std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
+    HOCKET_CHECK(false, "a client made the daemon log an error");
+  }
+
   void restart() {
     streams_.clear();
+    last_number_ = 0;
     daemon_ = std::make_unique<hocket::DaemonState>(
-        *store_, clock_,
+        store_, clock_,
         hocket::DaemonStateOptions{
-            .log = hocket::Log({.level = hocket::LogLevel::error, .sink = refuse_errors}),
+            .tokens = *hocket::AccessTokens::parse(kTokens),
+            .log = hocket::Log({.level = hocket::LogLevel::error,
+                                .sink = [this](std::string_view line) { refuse_error(line); }}),
             .now_unix_ns = [this] { return clock_.now + wall_ahead_ns_; },
             // The model would take seconds for each candidate.
             .method = hocket::SearchMethod::random});
@@ -294,10 +340,13 @@ class Sequence {
     }
   }
 
-  void ask(const std::string& method, const std::string& target, const json& body = nullptr) {
+  int ask(const std::string& method, const std::string& target, const json& body = nullptr) {
     hocket::ServiceRequest request{.method = method, .target = target};
     if (!body.is_null()) request.body = body.dump();
-    check(std::get<hocket::ServiceResponse>(daemon_->api.handle(request, true)));
+    request.authorization = authorization_;
+    const auto response = std::get<hocket::ServiceResponse>(daemon_->api.handle(request, true));
+    check(response);
+    return response.status;
   }
 
   static void check(const hocket::ServiceResponse& response) {
@@ -317,15 +366,69 @@ class Sequence {
     }
     HOCKET_CHECK(daemon_->live.set_aside().empty(), "a client has ended the tuning of its key");
     HOCKET_CHECK(daemon_->jobs.size() <= kJobs, "a job is there twice");
+    check_streams();
+  }
+
+  void check_streams() const {
+    for (const hocket::RunningJob& job : daemon_->jobs.list()) {
+      const auto open = std::ranges::count(streams_, job.number, &Stream::number);
+      HOCKET_CHECK(job.streams == open, "the streams of a job are not those that are open");
+    }
+    for (const Stream& stream : streams_) {
+      if (stream.number == 0) continue;
+      const auto job = daemon_->jobs.find(stream.job);
+      const bool is_present = job && job->number == stream.number;
+      HOCKET_CHECK(stream.hold->is_over() != is_present,
+                   "a stream is not told of the end of its registration, or of another's");
+    }
+  }
+
+  /// Every list can be read, and when all jobs have ended nothing is left of them.
+  void finish() {
+    lock_store(false);
+    authorization_ = "Bearer aaaaaaaaaaaaaaaa";
+    tick();
+    check_state();
+    for (const char* target : {"/v1/configs", "/v1/jobs", "/v1/studies", "/v1/audit", "/v1/knobs",
+                               "/v1/profiles", "/healthz", "/readyz"}) {
+      HOCKET_CHECK(ask("GET", target) == 200, "a list cannot be read");
+    }
+    for (std::size_t i = 0; i < kJobs; ++i) {
+      ask("POST", "/v1/reports",
+          {{"job", "job-" + std::to_string(i)},
+           {"version", 0},
+           {"step", 0},
+           {"iteration_ns", json::array()},
+           {"ended", true}});
+    }
+    daemon_->live.run_pending();
+    check_state();
+    HOCKET_CHECK(daemon_->jobs.registrations() == 0, "a job that has ended is still there");
+    streams_.clear();
+    clock_.now += 100 * kSecondNs;
+    daemon_->live.tick();
+    daemon_->live.run_pending();
+    HOCKET_CHECK(daemon_->live.sizes().pending_events == 0, "an event is never processed");
+    for (std::uint64_t number = 1; number <= last_number_; ++number) {
+      for (const auto& topic :
+           {hocket::job_config_topic(number), hocket::job_candidate_topic(number),
+            hocket::job_profile_topic(number)}) {
+        HOCKET_CHECK(!daemon_->feed.position(topic).newest, "a topic of a job is left");
+      }
+    }
   }
 
   Bytes bytes_;
   hocket::SetClock clock_;
   std::int64_t wall_ahead_ns_ = 0;
-  std::unique_ptr<hocket::Store> store_ =
+  std::string authorization_ = "Bearer aaaaaaaaaaaaaaaa";
+  bool was_locked_ = false;
+  std::unique_ptr<hocket::Store> whole_store_ =
       hocket::open_store_in_memory([this] { return clock_.now + wall_ahead_ns_; });
+  hocket::FaultyStore store_{*whole_store_, 0};
   std::unique_ptr<hocket::DaemonState> daemon_;
-  std::vector<std::string> streams_;  ///< subscribers
+  std::vector<Stream> streams_;
+  std::uint64_t last_number_ = 0;  ///< of the registrations that have had a stream
 };
 
 }  // namespace

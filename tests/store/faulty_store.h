@@ -54,11 +54,12 @@ class FaultyStore final : public Store {
   Result<std::int64_t> upsert_workload(const Workload& workload) override {
     return pass([&] { return inner_->upsert_workload(workload); });
   }
-  Result<std::vector<TopologyRow>> topologies() override {
-    return pass([&] { return inner_->topologies(); });
+  Result<std::vector<TopologyRow>> topologies(UnreadRows* unread = nullptr) override {
+    return pass([&] { return inner_->topologies(unread); });
   }
-  Result<std::vector<WorkloadRow>> workloads(std::string_view selector) override {
-    return pass([&] { return inner_->workloads(selector); });
+  Result<std::vector<WorkloadRow>> workloads(std::string_view selector,
+                                             UnreadRows* unread = nullptr) override {
+    return pass([&] { return inner_->workloads(selector, unread); });
   }
   Result<StudyRow> create_study(const NewStudy& study) override {
     return pass([&] { return inner_->create_study(study); });
@@ -70,8 +71,8 @@ class FaultyStore final : public Store {
                             std::string_view actor) override {
     return pass([&] { return inner_->remove_study(study_id, expected_owner, actor); });
   }
-  Result<std::vector<StudyRow>> studies() override {
-    return pass([&] { return inner_->studies(); });
+  Result<std::vector<StudyRow>> studies(UnreadRows* unread = nullptr) override {
+    return pass([&] { return inner_->studies(unread); });
   }
   Result<StudyRow> study(std::string_view name_or_id) override {
     return pass([&] { return inner_->study(name_or_id); });
@@ -115,8 +116,9 @@ class FaultyStore final : public Store {
   Result<std::int64_t> offer_lost_trials(std::int64_t study_id) override {
     return pass([&] { return inner_->offer_lost_trials(study_id); });
   }
-  Result<std::vector<TrialRow>> trials(std::int64_t study_id, TrialDetail detail) override {
-    return pass([&] { return inner_->trials(study_id, detail); });
+  Result<std::vector<TrialRow>> trials(std::int64_t study_id, TrialDetail detail,
+                                       UnreadRows* unread = nullptr) override {
+    return pass([&] { return inner_->trials(study_id, detail, unread); });
   }
   Result<PromotionRow> promote(const NewPromotion& promotion) override {
     return pass([&] { return inner_->promote(promotion); });
@@ -125,13 +127,18 @@ class FaultyStore final : public Store {
                          std::string_view note) override {
     return pass([&] { return inner_->set_stage(promotion_id, stage, actor, note); });
   }
+  Result<void> add_keeper(std::int64_t promotion_id, std::string_view owner, std::string_view actor,
+                          std::string_view note) override {
+    return pass([&] { return inner_->add_keeper(promotion_id, owner, actor, note); });
+  }
   Result<std::optional<PromotionRow>> current_promotion(
       std::string_view topology_fingerprint, std::string_view workload_fingerprint) override {
     return pass(
         [&] { return inner_->current_promotion(topology_fingerprint, workload_fingerprint); });
   }
-  Result<std::vector<PromotionRow>> promotions(const PromotionFilter& filter) override {
-    return pass([&] { return inner_->promotions(filter); });
+  Result<std::vector<PromotionRow>> promotions(const PromotionFilter& filter,
+                                               UnreadRows* unread = nullptr) override {
+    return pass([&] { return inner_->promotions(filter, unread); });
   }
   Result<std::optional<PromotionRow>> staged_promotion(
       std::string_view topology_fingerprint, std::string_view workload_fingerprint) override {
@@ -163,8 +170,9 @@ class FaultyStore final : public Store {
   Result<void> record_audit(const NewAudit& audit) override {
     return pass([&] { return inner_->record_audit(audit); });
   }
-  Result<std::vector<AuditRow>> audit(const AuditFilter& filter) override {
-    return pass([&] { return inner_->audit(filter); });
+  Result<std::vector<AuditRow>> audit(const AuditFilter& filter,
+                                      UnreadRows* unread = nullptr) override {
+    return pass([&] { return inner_->audit(filter, unread); });
   }
   Result<std::int64_t> prune_audit(std::int64_t before_ns, std::string_view actor) override {
     return pass([&] { return inner_->prune_audit(before_ns, actor); });
@@ -172,8 +180,8 @@ class FaultyStore final : public Store {
   Result<ProfileRow> add_profile(const NewProfile& profile) override {
     return pass([&] { return inner_->add_profile(profile); });
   }
-  Result<std::vector<ProfileRow>> profiles() override {
-    return pass([&] { return inner_->profiles(); });
+  Result<std::vector<ProfileRow>> profiles(UnreadRows* unread = nullptr) override {
+    return pass([&] { return inner_->profiles(unread); });
   }
   Result<ProfileRow> profile(std::string_view name_or_id) override {
     return pass([&] { return inner_->profile(name_or_id); });
@@ -181,8 +189,9 @@ class FaultyStore final : public Store {
   Result<std::vector<ProfileIteration>> profile_iterations(std::int64_t profile_id) override {
     return pass([&] { return inner_->profile_iterations(profile_id); });
   }
-  Result<std::vector<ProfileMetric>> profile_metrics(std::int64_t profile_id) override {
-    return pass([&] { return inner_->profile_metrics(profile_id); });
+  Result<std::vector<ProfileMetric>> profile_metrics(std::int64_t profile_id,
+                                                     UnreadRows* unread = nullptr) override {
+    return pass([&] { return inner_->profile_metrics(profile_id, unread); });
   }
   Result<void> keep_profile(std::int64_t profile_id, bool kept) override {
     return pass([&] { return inner_->keep_profile(profile_id, kept); });

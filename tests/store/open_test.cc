@@ -45,7 +45,8 @@ void fill(const std::string& path) {
       const auto trial = must(store->start_trial({study.id, TrialPhase::search, {{"x", t}}}));
       must(store->finish_trial(trial.id, sample_result(t)));
     }
-    must(store->promote({topology, workload, study.id, {{"streams", s}}, MeasuredGain{1, 2, 0.5}}));
+    must(store->promote(
+        {topology, workload, study.id, {{"streams", s + 1}}, MeasuredGain{1, 2, 0.5}}));
   }
   must(store->quarantine({topology, workload, {{"streams", 9}}, "slow", "tuner"}));
   must(store->set_key_state(topology, workload, {.frozen = true}, "ada"));
@@ -221,9 +222,9 @@ TEST(OpenStore, RefusesANewerVersion) {
   fill(path);
   {
     auto db = must(Connection::open(path, Connection::Mode::create, 0));
-    must(db.execute_script("PRAGMA user_version = 8"));
+    must(db.execute_script("PRAGMA user_version = 10"));
   }
-  expect_refused(path, AllOf(HasSubstr("has version 8"), HasSubstr("use the newer hocket")));
+  expect_refused(path, AllOf(HasSubstr("has version 10"), HasSubstr("use the newer hocket")));
 }
 
 TEST(OpenStore, AWriterWaitsForALockThenNamesPathAndWait) {
@@ -401,6 +402,7 @@ TEST(OpenStore, AValueThatNoVersionWritesIsReportedAsDamage) {
       "UPDATE topologies SET document = ''",
       "UPDATE workloads SET document = 'null'",
       "UPDATE promotions SET config = '1'",
+      "UPDATE promotions SET declared = '1'",
       "UPDATE promotions SET gain = -9e999",
       "UPDATE promotions SET gain = NULL",
       "PRAGMA ignore_check_constraints = ON; UPDATE promotions SET stage = 'odd'",

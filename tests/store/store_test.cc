@@ -96,7 +96,8 @@ TEST_F(StoreTest, GeneratesReadableNames) {
 }
 
 TEST_F(StoreTest, RefusesBadAndTakenStudyNames) {
-  for (const std::string name : {"-a", "12", "a b", "a/b", "\xc3\xa9", "a\n"}) {
+  for (const std::string name :
+       {"-a", "12", "a b", "a/b", "\xc3\xa9", "a\n", ".", "..", "...", "\x1b[1m", "../a"}) {
     const auto made = store_->create_study(sample_study(name));
     EXPECT_EQ(code_of(made), ErrorCode::invalid_argument) << name;
     EXPECT_THAT(message_of(made), HasSubstr("1 to 100 letters"));

@@ -18,11 +18,47 @@ using testing::Not;
 TEST(StoreUri, IsKnownByItsScheme) {
   EXPECT_TRUE(is_postgres_uri("postgresql://host/db"));
   EXPECT_TRUE(is_postgres_uri("postgres://"));
-  for (const char* path : {"", "store.db", "/a/postgresql://x", "postgresql:/x", "postgresql",
-                           "POSTGRESQL://x", "postgresqlx://", "sqlite://x", "host=db user=x"}) {
+  for (const char* path :
+       {"", "store.db", "/a/postgresql://x", "postgresql", "sqlite://x", "./host=db", "/a/b:c@d",
+        "runs/2026-11-28T10:00.db", "a=b.db", "ghost=1.db", "me@host.db"}) {
     EXPECT_FALSE(is_postgres_uri(path)) << path;
+    EXPECT_FALSE(is_connection_text(path)) << path;
     EXPECT_EQ(shown_store(path), path);
   }
+}
+
+TEST(StoreUri, AConnectionThatIsNoUriIsNeitherTakenForAPathNorShown) {
+  for (const char* text : {"host=db password=secret",
+                           "password=secret",
+                           "dbname=x user=y password='secret'",
+                           "user=ada\tPASSWORD = secret",
+                           "password= secret",
+                           "sslpassword=secret host=x",
+                           "postgresql:/ada:secret@db/x",
+                           "postgresql:ada:secret@db",
+                           "postgres:secret",
+                           "POSTGRESQL://ada:secret@db/x",
+                           "Postgres://ada:secret@db/x",
+                           "postgressql://ada:secret@db",
+                           "postgre://ada:secret@db/x",
+                           "pgsql://ada:secret@db/x",
+                           "psql://ada:secret@db/x",
+                           "ada:secret@db/x",
+                           "ada:secret@db:5432/x",
+                           "mysql://ada:secret@db/x",
+                           "jdbc:postgresql://db/x?user=ada&password=secret",
+                           "x?host=db&password=secret"}) {
+    EXPECT_TRUE(is_connection_text(text)) << text;
+    EXPECT_FALSE(is_postgres_uri(text)) << text;
+    EXPECT_EQ(shown_store(text), "***") << text;
+    const auto checked = check_store_name(text);
+    EXPECT_EQ(code_of(checked), ErrorCode::invalid_argument) << text;
+    EXPECT_THAT(message_of(checked), Not(HasSubstr("secret"))) << text;
+    EXPECT_THAT(message_of(checked), HasSubstr("postgresql://USER@HOST/DATABASE")) << text;
+  }
+  EXPECT_TRUE(check_store_name("postgresql://ada@db/x?password=y"));
+  EXPECT_TRUE(check_store_name("a=b.db"));
+  EXPECT_THAT(message_of(check_store_name("sqlite://x")), HasSubstr("named by sqlite://"));
 }
 
 TEST(StoreUri, IsShownWithoutItsPasswords) {

@@ -62,7 +62,8 @@ Result<std::string> find_key(KeySource& source, const std::string& given) {
   if (parse_config_key(selector)) return selector;
   const auto keys = source.store->keys();
   HOCKET_TRY(keys);
-  const auto rows = source.store->workloads("");
+  UnreadRows unread;
+  const auto rows = source.store->workloads("", &unread);
   HOCKET_TRY(rows);
   std::map<std::string, KeyWorkload> workloads;
   for (const KeyRow& row : *keys) {

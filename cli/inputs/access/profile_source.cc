@@ -11,7 +11,8 @@ namespace hocket {
 namespace {
 
 Result<std::vector<std::string>> profile_names(Store& store) {
-  const auto rows = store.profiles();
+  UnreadRows unread;
+  const auto rows = store.profiles(&unread);
   HOCKET_TRY(rows);
   std::vector<std::string> names;
   for (const ProfileRow& row : *rows) names.push_back(row.name);

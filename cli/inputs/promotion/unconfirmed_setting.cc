@@ -39,7 +39,8 @@ std::string unconfirmed_text(Store& store, const StudyRow& study, const std::str
 
 std::string unconfirmed_text(Store& store, const PromotionChoice& choice,
                              const StartedCommand& command, const std::string& option) {
-  const auto studies = store.studies();
+  UnreadRows unread;
+  const auto studies = store.studies(&unread);
   if (!studies) return {};
   for (auto study = studies->rbegin(); study != studies->rend(); ++study) {
     if (!is_unfinished(*study) || !is_of_job(store, *study, choice, command)) continue;

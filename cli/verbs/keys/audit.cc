@@ -9,6 +9,7 @@
 
 #include "archive/promotions/version_json.h"
 #include "cli/inputs/access/key_source.h"
+#include "cli/output/notes.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
@@ -37,14 +38,18 @@ Result<nlohmann::json> audit_of(KeySource& source, const AuditOptions& options,
     if (subject) target += "&subject=" + url_encoded(*subject);
     return ask_daemon(*source.daemon, "GET", target);
   }
+  UnreadRows unread;
   const auto rows = source.store->audit({.after_id = std::max<std::int64_t>(options.after, 0),
                                          .limit = static_cast<std::uint32_t>(options.limit),
                                          .subject = subject,
-                                         .newest = options.after < 0});
+                                         .newest = options.after < 0},
+                                        &unread);
   HOCKET_TRY(rows);
   nlohmann::json entries = nlohmann::json::array();
   for (const AuditRow& row : *rows) entries.push_back(audit_json(row));
-  return nlohmann::json{{"entries", std::move(entries)}};
+  nlohmann::json answer = {{"entries", std::move(entries)}};
+  if (!unread.empty()) answer["unreadable"] = unread;
+  return answer;
 }
 
 /// Returns what an entry says, the change of the configuration first.
@@ -75,6 +80,7 @@ Result<int> show_audit(const AuditOptions& options, VerbContext& context) {
   }
   const auto answer = audit_of(*source, options, subject);
   HOCKET_TRY(answer);
+  print_unreadable(context.err, *answer);
   if (options.json) {
     context.out << json_text(*answer) << '\n';
     return kDone;

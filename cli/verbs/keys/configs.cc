@@ -8,6 +8,7 @@
 
 #include "cli/inputs/access/daemon_access.h"
 #include "cli/inputs/access/key_name.h"
+#include "cli/output/notes.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
@@ -40,6 +41,7 @@ Result<int> show_configs(const ConfigsOptions& options, VerbContext& context) {
   HttpClient client(std::move(*access));
   const auto answer = ask_daemon(client, "GET", "/v1/configs");
   HOCKET_TRY(answer);
+  print_unreadable(context.err, *answer);
   if (options.json) {
     context.out << json_text(*answer) << '\n';
     return kDone;

@@ -20,6 +20,7 @@
 #include "cli/views/version_view.h"
 #include "core/base/json_members.h"
 #include "core/base/json_reader.h"
+#include "core/base/plain_text.h"
 #include "core/base/text.h"
 #include "store/origin.h"
 
@@ -106,7 +107,7 @@ Result<nlohmann::json> promoted_config(const nlohmann::json& answer,
     return *setting;
   ScheduleConfig config;
   JsonReader reader(answer, "the daemon's answer");
-  reader.part("config", config, read_schedule_config);
+  reader.part("config", config, read_known_knobs);
   HOCKET_TRY(reader.done());
   return to_json(config);
 }
@@ -129,11 +130,21 @@ Result<int> fetch_from_daemon(const FetchOptions& options, VerbContext& context)
   return kDone;
 }
 
+/// Refuses a word for a shell that would reach it changed: no terminal may get it as it is
+/// (cli/output/text_gate.h).
+Result<void> check_plain(const std::string& word) {
+  if (plain_line(word) == word) return {};
+  return invalid("the setting has a value with characters that a terminal must not show, \"" +
+                 printable(word, kFetchOriginLimitBytes) +
+                 "\", so it is not printed for a shell; `hocket with` gives it to the command");
+}
+
 /// Returns the setting as arguments of env(1), or as commands of a shell.
-std::string environment_text(const FoundSetting& found, bool is_for_shell) {
+Result<std::string> environment_text(const FoundSetting& found, bool is_for_shell) {
   const auto call = call_with({}, found.setting);
   std::string text;
   if (!call) return text;
+  for (const auto& [name, value] : call->environment) HOCKET_TRY(check_plain(name + "=" + value));
   // The options of env come before its assignments.
   for (const auto& name : call->absent) text += (is_for_shell ? "unset " : "-u ") + name + "\n";
   for (const auto& [name, value] : call->environment)
@@ -142,11 +153,19 @@ std::string environment_text(const FoundSetting& found, bool is_for_shell) {
 }
 
 Result<std::string> arguments_text(const FoundSetting& found, VerbContext& context) {
-  if (!context.command)
-    return shell_text(setting_arguments(found.tuned_command, found.setting.params)) + "\n";
+  if (!context.command) {
+    // Each parameter stands in the arguments.
+    std::vector<std::string> places;
+    for (const auto& [name, value] : found.setting.params) places.push_back("{" + name + "}");
+    HOCKET_TRY(check_filled(places, found.setting, found.words, found.allowed_variables));
+    const auto words = setting_arguments(found.tuned_command, found.setting.params);
+    for (const std::string& word : words) HOCKET_TRY(check_plain(word));
+    return shell_text(words) + "\n";
+  }
   const auto filled = filled_command(*context.command, found);
   HOCKET_TRY(filled);
-  for (const auto& note : filled->notes) context.err << "hocket: " << note << '\n';
+  for (const std::string& word : filled->call.argv) HOCKET_TRY(check_plain(word));
+  for (const auto& note : filled->notes) context.err << plain_line("hocket: " + note) << '\n';
   return shell_text(filled->call.argv) + "\n";
 }
 
@@ -154,13 +173,15 @@ Result<std::string> arguments_text(const FoundSetting& found, VerbContext& conte
 Result<int> print_setting(const FoundSetting& found, const FetchOptions& options,
                           VerbContext& context) {
   if (options.format == FetchFormat::env || options.format == FetchFormat::sh) {
-    context.out << environment_text(found, options.format == FetchFormat::sh) << std::flush;
+    const auto text = environment_text(found, options.format == FetchFormat::sh);
+    HOCKET_TRY(text);
+    context.out << *text << std::flush;
   } else {
     const auto text = arguments_text(found, context);
     HOCKET_TRY(text);
     context.out << *text << std::flush;
   }
-  context.err << found.origin << std::endl;
+  context.err << plain_line(found.origin) << std::endl;
   return kDone;
 }
 
@@ -201,7 +222,7 @@ Result<int> fetch(const FetchOptions& options, VerbContext& context) {
     return kDone;
   }
   context.out << json_text(found->promoted.promotion.config) << '\n' << std::flush;
-  context.err << origin_text(found->promoted, found->study) << std::endl;
+  context.err << plain_line(origin_text(found->promoted, found->study)) << std::endl;
   for (const auto& version : found->promoted.newer) {
     const auto study = study_name(**store, version);
     HOCKET_TRY(study);

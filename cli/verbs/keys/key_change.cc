@@ -52,9 +52,10 @@ void print_key_answer(const nlohmann::json& answer, const std::string& name, boo
   const auto version = integer_member(answer, "version");
   if (version > 0) context.out << " version " << version;
   if (version == 0) context.out << " has no version";
-  if (const auto stage = text_member(answer, "stage"); !stage.empty()) context.out << ' ' << stage;
+  if (const auto stage = text_member(answer, "stage"); !stage.empty())
+    context.out << ' ' << printable(stage, kReasonLimitBytes);
   if (const auto origin = text_member(answer, "origin"); !origin.empty()) {
-    context.out << " (" << origin << ")";
+    context.out << " (" << printable(origin, kReasonLimitBytes) << ")";
   }
   if (flag_member(answer, "pinned")) context.out << ", pinned";
   if (flag_member(answer, "frozen")) context.out << ", frozen";

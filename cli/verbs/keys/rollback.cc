@@ -12,6 +12,7 @@
 #include "cli/verbs/keys/key_change.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/setting_change.h"
+#include "core/base/plain_text.h"
 #include "core/protocol/config_key.h"
 #include "store/origin.h"
 
@@ -56,7 +57,8 @@ Result<int> roll_back_key(const RollbackOptions& options, VerbContext& context) 
   const auto setting = answer->find("setting");
   if (!options.json && setting != answer->end()) {
     context.err << "jobs that start get "
-                << (setting->empty() ? "their own default" : setting_text(*setting)) << std::endl;
+                << (setting->empty() ? "their own default" : plain_line(setting_text(*setting)))
+                << std::endl;
   }
   return kDone;
 }

@@ -7,6 +7,7 @@
 
 #include "archive/promotions/version_json.h"
 #include "cli/inputs/access/key_source.h"
+#include "cli/output/notes.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
@@ -31,7 +32,8 @@ Result<nlohmann::json> versions_of(KeySource& source, const std::string& key) {
   if (source.daemon) return ask_daemon(*source.daemon, "GET", "/v1/configs/" + key + "/versions");
   const auto parsed = parse_config_key(key);
   HOCKET_TRY(parsed);
-  const auto rows = source.store->promotions({.key = *parsed});
+  UnreadRows unread;
+  const auto rows = source.store->promotions({.key = *parsed}, &unread);
   HOCKET_TRY(rows);
   nlohmann::json versions = nlohmann::json::array();
   for (const PromotionRow& row : *rows) {
@@ -39,7 +41,9 @@ Result<nlohmann::json> versions_of(KeySource& source, const std::string& key) {
     HOCKET_TRY(document);
     versions.push_back(std::move(*document));
   }
-  return nlohmann::json{{"key", key}, {"versions", std::move(versions)}};
+  nlohmann::json answer = {{"key", key}, {"versions", std::move(versions)}};
+  if (!unread.empty()) answer["unreadable"] = unread;
+  return answer;
 }
 
 std::string who(const nlohmann::json& version) {
@@ -49,6 +53,19 @@ std::string who(const nlohmann::json& version) {
   const std::string removed = flag_member(version, "study_removed") ? " (removed)" : "";
   return origin + (study.empty() ? "" : " " + study + removed) +
          (actor.empty() ? "" : " by " + actor);
+}
+
+/// Returns the stage, and for whose jobs a version is that is not for all.
+std::string stage_text(const nlohmann::json& version) {
+  std::string text = text_member(version, "stage");
+  if (text != "staged") return text;
+  const auto owners = version.find("kept_by");
+  if (owners == version.end() || !owners->is_array()) return text;
+  for (const auto& owner : *owners) {
+    if (!owner.is_string()) continue;
+    text += (&owner == &owners->front() ? ", for " : ", ") + owner.get<std::string>();
+  }
+  return printable(text, kVersionsTextLimitBytes);
 }
 
 nlohmann::json config_of(const nlohmann::json& version) {
@@ -66,8 +83,8 @@ void print_versions(const std::vector<nlohmann::json>& versions, std::ostream& o
   for (const auto& version : versions) {
     const auto number = integer_member(version, "version");
     const auto gain = version.find("gain");
-    table.add({std::to_string(number) + (number == current ? " *" : ""),
-               text_member(version, "stage"), time_text(integer_member(version, "promoted_at_ns")),
+    table.add({std::to_string(number) + (number == current ? " *" : ""), stage_text(version),
+               time_text(integer_member(version, "promoted_at_ns")),
                printable(who(version), kVersionsTextLimitBytes),
                printable(setting_change(before, config_of(version)), kVersionsTextLimitBytes),
                gain != version.end() && gain->is_number() ? percent_text(gain->get<double>()) : "-",
@@ -85,6 +102,7 @@ Result<int> show_versions(const VersionsOptions& options, VerbContext& context) 
   HOCKET_TRY(key);
   const auto answer = versions_of(*source, *key);
   HOCKET_TRY(answer);
+  print_unreadable(context.err, *answer);
   if (options.json) {
     context.out << json_text(*answer) << '\n';
     return kDone;

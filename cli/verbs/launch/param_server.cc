@@ -5,9 +5,11 @@
 #include <ostream>
 #include <thread>
 
+#include "cli/process/harmless_signal.h"
 #include "cli/process/interrupt.h"
 #include "cli/verbs/verb.h"
 #include "client/link/environment.h"
+#include "core/base/plain_text.h"
 #include "core/base/secret.h"
 #include "core/greeting/rendezvous_secret.h"
 #include "core/protocol/host_port.h"
@@ -51,6 +53,7 @@ Result<ParameterServerOptions> server_options(const ParamServerOptions& options)
 }
 
 Result<int> serve_parameters(const ParamServerOptions& options, VerbContext& context) {
+  const HarmlessSignal unread_pipe(SIGPIPE);
   const auto settings = server_options(options);
   HOCKET_TRY(settings);
   // Installed before the address is printed, because its reader may send a signal immediately.
@@ -58,7 +61,12 @@ Result<int> serve_parameters(const ParamServerOptions& options, VerbContext& con
   const InterruptGuard guard(interrupted);
   const auto server = ParameterServer::listen(*settings);
   HOCKET_TRY(server);
-  context.out << to_string(HostPort{settings->host, (*server)->port()}) << std::endl;
+  const std::string address = to_string(HostPort{settings->host, (*server)->port()});
+  if (!(context.out << address << std::endl)) {
+    context.out.clear();
+    context.err << "hocket: warning: the address " << address
+                << " could not be written to standard output" << std::endl;
+  }
   Result<void> served;
   {
     const std::jthread stopper([&] {
@@ -70,7 +78,7 @@ Result<int> serve_parameters(const ParamServerOptions& options, VerbContext& con
   }
   // The ranks have failed, not the server, and say so themselves.
   if (!served && !interrupted.cancelled())
-    context.err << "hocket: " << served.error().message << std::endl;
+    context.err << plain_line("hocket: " + served.error().message) << std::endl;
   return kDone;
 }
 

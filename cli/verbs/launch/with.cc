@@ -20,6 +20,7 @@
 #include "cli/views/setting_change.h"
 #include "core/base/bounded_call.h"
 #include "core/base/clock.h"
+#include "core/base/plain_text.h"
 #include "core/base/text.h"
 #include "tuner/study/study_definition.h"
 
@@ -40,7 +41,8 @@ std::set<std::string> tuned_names(const SettingSource& source, std::int64_t limi
   const auto read = [option = source.store]() -> Result<std::set<std::string>> {
     const auto store = open_for_reading(option);
     HOCKET_TRY(store);
-    const auto studies = (*store)->studies();
+    UnreadRows unread;
+    const auto studies = (*store)->studies(&unread);
     HOCKET_TRY(studies);
     std::set<std::string> names;
     for (const StudyRow& study : *studies) {
@@ -70,7 +72,8 @@ Result<CommandCall> default_call(const StartedCommand& command, const SettingSou
     }
     context.err << "hocket: {" << name << "} has no value and stays as it is\n";
   }
-  context.err << "hocket: " << context.placed(why.message) << "; the command runs as it is"
+  context.err << plain_line("hocket: " + context.placed(why.message)) +
+                     "; the command runs as it is"
               << std::endl;
   return CommandCall{command.words, {}};
 }
@@ -79,8 +82,9 @@ Result<CommandCall> tuned_call(const StartedCommand& command, const FoundSetting
                                VerbContext& context) {
   auto filled = filled_command(command.words, found);
   HOCKET_TRY(filled);
-  for (const auto& note : filled->notes) context.err << "hocket: " << note << '\n';
-  context.err << "hocket: " << setting_text(to_json(found.setting.params)) << ": " << found.origin
+  for (const auto& note : filled->notes) context.err << plain_line("hocket: " + note) << '\n';
+  context.err << plain_line("hocket: " + setting_text(to_json(found.setting.params)) + ": " +
+                            found.origin)
               << std::endl;
   return std::move(filled->call);
 }

@@ -12,6 +12,7 @@
 #include "archive/studies/owner.h"
 #include "cli/files/own_files.h"
 #include "cli/inputs/access/store_access.h"
+#include "cli/output/notes.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/maintenance/retention_options.h"
@@ -88,7 +89,8 @@ Result<RetentionRemoval> remove_expired_rows(const LeftOverOptions& options,
   RetentionDecision decision = what_to_remove(policy, *rows, system_unix_ns());
   if (!options.dry_run) return remove_expired(**store, path, decision, actor_text());
   RetentionRemoval removal{.studies = std::move(decision.studies),
-                           .profiles = {.removed = std::move(decision.profiles)}};
+                           .profiles = {.removed = std::move(decision.profiles)},
+                           .unread = std::move(decision.unread)};
   if (decision.audit_before_ns) {
     const auto count = count_audit(**store, *decision.audit_before_ns);
     HOCKET_TRY(count);
@@ -128,6 +130,7 @@ void add_to(nlohmann::json& document, const RetentionRemoval& removal) {
   const auto profiles = to_json(removal.profiles);
   document["profiles"] = profiles.at("removed");
   document["freed_bytes"] = profiles.at("freed_bytes");
+  if (!removal.unread.empty()) document["unreadable"] = removal.unread;
 }
 
 Result<int> prune_left_over(const LeftOverOptions& options, VerbContext& context) {
@@ -156,6 +159,7 @@ Result<int> prune_left_over(const LeftOverOptions& options, VerbContext& context
     if (removal) print_removal(*removal, options.dry_run, context.out);
     print_cleaning(cleaning, options.dry_run, context.out);
   }
+  if (removal) print_notes(context.err, removal->unread);
   for (const auto& note : cleaning.notes) {
     context.err << "note: " << printable(note, kPruneTextLimitBytes) << std::endl;
   }

@@ -77,9 +77,10 @@ Result<Asked> ask_through_store(const ProfileOptions& options) {
 
 /// Returns the profiles in the store that may belong to the job: those of its workload, if known.
 Result<std::vector<ProfileRow>> profiles_of(Store& store, const std::string& workload) {
-  auto profiles = store.profiles();
+  UnreadRows unread;
+  auto profiles = store.profiles(&unread);
   if (!profiles || workload.empty()) return profiles;
-  const auto workloads = store.workloads(workload);
+  const auto workloads = store.workloads(workload, &unread);
   HOCKET_TRY(workloads);
   std::erase_if(*profiles, [&](const ProfileRow& profile) {
     return std::ranges::none_of(*workloads,
@@ -89,7 +90,8 @@ Result<std::vector<ProfileRow>> profiles_of(Store& store, const std::string& wor
 }
 
 Result<std::int64_t> newest_profile(Store& store) {
-  const auto profiles = store.profiles();
+  UnreadRows unread;
+  const auto profiles = store.profiles(&unread);
   HOCKET_TRY(profiles);
   return profiles->empty() ? 0 : profiles->back().id;
 }

@@ -13,9 +13,12 @@
 #include "archive/profiles/prune.h"
 #include "cli/inputs/access/profile_source.h"
 #include "cli/inputs/access/store_access.h"
+#include "cli/output/terminal.h"
+#include "cli/output/text_gate.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/profiles/profile_verbs.h"
 #include "cli/views/profile_view.h"
+#include "core/base/plain_text.h"
 #include "store/open.h"
 #include "tuner/space/size_text.h"
 
@@ -35,7 +38,7 @@ Result<std::string> step_text(const LoadedProfile& profile, std::ostream& err) {
   const auto calibrated = calibrate_profile(profile);
   HOCKET_TRY(calibrated);
   print_notes(err, calibrated->notes);
-  return to_json(calibrated->calibration.step).dump(2) + "\n";
+  return plain_json(to_json(calibrated->calibration.step).dump(2)) + "\n";
 }
 
 Result<int> export_verb(const ExportOptions& options, VerbContext& context) {
@@ -62,7 +65,13 @@ Result<int> export_verb(const ExportOptions& options, VerbContext& context) {
   } else {
     print_notes(context.err, profile->notes);
     if (path == "-") {
-      const auto notes = export_profile(*profile, *format, context.out);
+      if (is_terminal(context.out)) {
+        return failure(ErrorCode::invalid_argument,
+                       "--output -: a timeline is for programs, and a terminal would obey names in "
+                       "it; write it to a file, or to a pipe");
+      }
+      std::ostream file(behind_gate(context.out));
+      const auto notes = export_profile(*profile, *format, file);
       HOCKET_TRY(notes);
       print_notes(context.err, *notes);
       return kDone;
@@ -74,7 +83,7 @@ Result<int> export_verb(const ExportOptions& options, VerbContext& context) {
   if (options.json) {
     context.out << json_text({{"profile", row->name}, {"file", path}}) << '\n';
   } else {
-    context.out << "wrote " << path
+    context.out << plain_line("wrote " + path)
                 << (options.step ? "; `hocket simulate` reads it\n"
                                  : "; open it at https://ui.perfetto.dev\n");
   }

@@ -27,12 +27,16 @@ struct ProfilesOptions {
 Result<int> list_profiles(const ProfilesOptions& options, VerbContext& context) {
   const auto store = open_profiles(options.store, false);
   HOCKET_TRY(store);
-  const auto profiles = summarize_profiles(**store);
+  UnreadRows unread;
+  const auto profiles = summarize_profiles(**store, &unread);
   HOCKET_TRY(profiles);
+  print_notes(context.err, unread);
   if (options.json) {
     auto list = nlohmann::json::array();
     for (const ProfileSummary& profile : *profiles) list.push_back(to_json(profile));
-    context.out << json_text({{"profiles", std::move(list)}}) << '\n';
+    nlohmann::json document = {{"profiles", std::move(list)}};
+    if (!unread.empty()) document["unreadable"] = unread;
+    context.out << json_text(document) << '\n';
   } else {
     print_profiles(context.out, *profiles);
   }

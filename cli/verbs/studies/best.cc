@@ -11,11 +11,13 @@
 #include "cli/inputs/access/shown_commands.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/output/interim_text.h"
+#include "cli/output/notes.h"
 #include "cli/verbs/studies/follow.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/front_view.h"
 #include "cli/views/result_view.h"
 #include "cli/views/version_view.h"
+#include "tuner/study/study_definition.h"
 
 namespace hocket {
 namespace {
@@ -60,8 +62,17 @@ struct StudyToShow {
   std::optional<InterimStudy> interim = {};
 };
 
+/// Returns why a study cannot be shown, if its result or what it searched cannot be read.
+Result<void> check_readable(const StudyRow& study) {
+  const auto definition = study_definition_from_json(study.definition);
+  if (!definition) return failure(definition.error().in("study " + study.name));
+  const auto result = study_result_from_json(study.result);
+  if (!result) return failure(result.error().in("result of study " + study.name));
+  return {};
+}
+
 /// Returns the named study, or the latest one, that has a result or has measured something.
-Result<StudyToShow> find_study_to_show(Store& store, const std::string& name) {
+Result<StudyToShow> find_study_to_show(Store& store, const std::string& name, UnreadRows& unread) {
   if (!name.empty()) {
     auto study = store.study(name);
     HOCKET_TRY(study);
@@ -71,10 +82,15 @@ Result<StudyToShow> find_study_to_show(Store& store, const std::string& name) {
     return failure(ErrorCode::not_found,
                    "study " + study->name + " has no result; " + what_to_do(*study));
   }
-  auto studies = store.studies();
+  auto studies = store.studies(&unread);
   HOCKET_TRY(studies);
   for (auto study = studies->rbegin(); study != studies->rend(); ++study) {
-    if (!study->result.is_null()) return StudyToShow{std::move(*study)};
+    if (!study->result.is_null()) {
+      const auto readable = check_readable(*study);
+      if (readable) return StudyToShow{std::move(*study)};
+      unread.push_back(readable.error().message);
+      continue;
+    }
     if (auto interim = interim_of_study(store, *study))
       return StudyToShow{std::move(*study), std::move(interim)};
   }
@@ -108,11 +124,13 @@ int show_interim(const BestOptions& options, const InterimStudy& interim, const 
 Result<int> show_best(const BestOptions& options, VerbContext& context) {
   const auto store = open_for_reading(options.store);
   HOCKET_TRY(store);
-  const auto found = find_study_to_show(**store, options.study);
+  UnreadRows unread;
+  const auto found = find_study_to_show(**store, options.study, unread);
   HOCKET_TRY(found);
   const StudyRow* const study = &found->study;
-  const auto view = study_view(**store, *study);
+  const auto view = study_view(**store, *study, unread);
   HOCKET_TRY(view);
+  print_notes(context.err, unread);
   if (found->interim) return show_interim(options, *found->interim, *view, context);
   const auto result = study_result_from_json(study->result);
   if (!result) return failure(result.error().in("result of study " + study->name));

@@ -88,7 +88,9 @@ void print_comparison(std::ostream& out, const ComparedStudy& first, const Compa
         << (is_max ? "higher" : "lower") << " is better)\n";
   } else {
     out << "the best are not compared: "
-        << (diff.why_not_best.empty() ? "one of them has no value" : diff.why_not_best) << '\n';
+        << (diff.why_not_best.empty() ? "one of them has no value"
+                                      : printable(diff.why_not_best, kDiffTextLimitBytes))
+        << '\n';
   }
 }
 

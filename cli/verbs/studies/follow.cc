@@ -21,7 +21,8 @@ namespace {
 
 Result<StudyRow> study_to_follow(Store& store, const FollowOptions& following) {
   if (!following.study.empty()) return store.study(following.study);
-  auto studies = store.studies();
+  UnreadRows unread;
+  auto studies = store.studies(&unread);
   HOCKET_TRY(studies);
   for (auto study = studies->rbegin(); study != studies->rend(); ++study) {
     if (study->state == StudyState::running && !is_orphan(*study, following.host)) {

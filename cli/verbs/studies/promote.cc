@@ -12,6 +12,7 @@
 #include "cli/output/value_text.h"
 #include "cli/verbs/studies/studies_verbs.h"
 #include "cli/views/version_view.h"
+#include "core/base/plain_text.h"
 #include "core/base/text.h"
 
 namespace hocket {
@@ -59,7 +60,7 @@ Result<int> promote_point(const StudiesOptions& common, const PromoteOptions& op
   }
   context.out << standing_text(*version, study->name) << '\n'
               << "trial " << options.number << ": " << params_text(point->measured.params) << '\n'
-              << "run with it: " << run << '\n';
+              << plain_line("run with it: " + run) << '\n';
   return kDone;
 }
 

@@ -11,6 +11,7 @@
 #include "archive/studies/owner.h"
 #include "archive/studies/study_result.h"
 #include "cli/inputs/access/store_access.h"
+#include "cli/output/notes.h"
 #include "cli/output/table.h"
 #include "cli/process/interrupt.h"
 #include "cli/verbs/studies/follow.h"
@@ -33,15 +34,23 @@ struct StudyLine {
 
 constexpr std::size_t kCommandLimitBytes = 60;
 
-Result<std::vector<StudyLine>> read_lines(Store& store) {
-  auto studies = store.studies();
+/// Leaves out the studies that cannot be read; `unread` says which.
+Result<std::vector<StudyLine>> read_lines(Store& store, UnreadRows& unread) {
+  auto studies = store.studies(&unread);
   HOCKET_TRY(studies);
   std::vector<StudyLine> lines;
   for (auto& study : *studies) {
-    auto view = study_view(store, study);
-    HOCKET_TRY(view);
-    const auto trials = store.trials(study.id, TrialDetail::summary);
-    HOCKET_TRY(trials);
+    auto view = study_view(store, study, unread);
+    if (!view) {
+      unread.push_back(view.error().message);
+      continue;
+    }
+    const auto trials = store.trials(study.id, TrialDetail::summary, &unread);
+    if (!trials && trials.error().code == ErrorCode::timed_out) return failure(trials.error());
+    if (!trials) {
+      unread.push_back(trials.error().in("study " + study.name).message);
+      continue;
+    }
     lines.push_back({std::move(study), std::move(*view), trials->size()});
   }
   return lines;
@@ -85,13 +94,17 @@ nlohmann::json line_json(const StudyLine& line, const HostView& host) {
 Result<int> show_studies(const StudiesOptions& options, VerbContext& context) {
   const auto store = open_for_reading(options.store);
   HOCKET_TRY(store);
-  const auto lines = read_lines(**store);
+  UnreadRows unread;
+  const auto lines = read_lines(**store, unread);
   HOCKET_TRY(lines);
+  print_notes(context.err, unread);
   const HostView host = this_host();
   if (options.json) {
     auto list = nlohmann::json::array();
     for (const auto& line : *lines) list.push_back(line_json(line, host));
-    context.out << json_text({{"studies", std::move(list)}}) << '\n';
+    nlohmann::json document = {{"studies", std::move(list)}};
+    if (!unread.empty()) document["unreadable"] = unread;
+    context.out << json_text(document) << '\n';
     return kDone;
   }
   TextTable table(
@@ -100,7 +113,7 @@ Result<int> show_studies(const StudiesOptions& options, VerbContext& context) {
     table.add({line.study.name, state_text(line.study, host), std::to_string(line.trials),
                printable(line.view.workload, kCommandLimitBytes),
                time_text(line.study.created_at_ns), outcome_text(line.study, line.view),
-               place_text(line.view.topology),
+               place_text(line.view),
                printable(shell_text(line.study.command), kCommandLimitBytes)});
   }
   table.print(context.out);

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "cli/inputs/access/store_access.h"
+#include "cli/output/notes.h"
 #include "cli/verbs/verb.h"
 #include "cli/views/output_view.h"
 #include "cli/views/result_view.h"
@@ -63,12 +64,14 @@ Result<int> show_trials(const TrialsOptions& options, VerbContext& context) {
   HOCKET_TRY(store);
   const auto study = (*store)->study(options.study);
   HOCKET_TRY(study);
-  const auto view = study_view(**store, *study);
+  UnreadRows unread;
+  const auto view = study_view(**store, *study, unread);
   HOCKET_TRY(view);
   const bool is_for_programs = options.json || options.csv;
   const auto trials = (*store)->trials(
-      study->id, is_for_programs ? TrialDetail::with_measurements : detail_for(*view));
+      study->id, is_for_programs ? TrialDetail::with_measurements : detail_for(*view), &unread);
   HOCKET_TRY(trials);
+  print_notes(context.err, unread);
   if (options.log) return show_log(options, context, **store, *study, *trials);
   if (options.csv) {
     print_trials_csv(context.out, *trials, *view);
@@ -77,6 +80,7 @@ Result<int> show_trials(const TrialsOptions& options, VerbContext& context) {
   if (options.json) {
     auto document = to_json(*view);
     document["trials"] = trials_json(*trials);
+    if (!unread.empty()) document["unreadable"] = unread;
     context.out << json_text(document) << '\n';
     return kDone;
   }

@@ -20,7 +20,9 @@
 #include "cli/inputs/access/shown_commands.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/output/interim_text.h"
+#include "cli/output/notes.h"
 #include "cli/output/value_text.h"
+#include "cli/process/harmless_signal.h"
 #include "cli/process/own_job.h"
 #include "cli/study/slurm_workers.h"
 #include "cli/study/study_run.h"
@@ -31,6 +33,7 @@
 #include "cli/views/output_view.h"
 #include "cli/views/result_view.h"
 #include "cli/views/version_view.h"
+#include "core/base/plain_text.h"
 #include "core/base/text.h"
 #include "core/host/topology_probe.h"
 #include "store/store_uri.h"
@@ -209,8 +212,8 @@ void print_promotion(std::ostream& out, const std::optional<PromotionRow>& versi
   if (fetch.empty()) return;
   out << "fetch it with: " << fetch << '\n';
   if (!placeholders_of(study.command).empty())
-    out << "run with it: hocket with" << with_arguments << " -- " << shell_text(study.command)
-        << '\n';
+    out << "run with it: hocket with" << with_arguments << " -- "
+        << plain_line(shell_text(study.command)) << '\n';
 }
 
 /// Returns a result as that of a study that has not ended.
@@ -227,8 +230,10 @@ Result<void> show(const TuneOptions& options, VerbContext& context, Store& store
   const auto study = store.study(std::to_string(study_id));
   HOCKET_TRY(study);
   const InterimStudy interim = interim_of(open, result);
-  const auto view = study_view(store, *study);
+  UnreadRows unread;
+  const auto view = study_view(store, *study, unread);
   HOCKET_TRY(view);
+  print_notes(context.err, unread);
   const auto trials =
       store.trials(study_id, options.json ? TrialDetail::with_measurements : detail_for(*view));
   HOCKET_TRY(trials);
@@ -292,7 +297,7 @@ void announce(std::ostream& err, const OpenStudy& open) {
       sources, [](const auto& source) { return source.second.origin == DefaultOrigin::scheduler; });
   err << "study " << open.study.name;
   if (!is_of_scheduler) err << " from the default " << default_text(defaults, sources);
-  err << ": " << shell_text(open.study.command) << std::endl;
+  err << ": " << plain_line(shell_text(open.study.command)) << std::endl;
   if (const auto text = assumption_text(defaults, sources); !text.empty()) err << text << std::endl;
   const auto names = placeholders_of(open.study.command);
   for (const Parameter& parameter : open.definition.space.parameters()) {
@@ -306,10 +311,10 @@ void announce(std::ostream& err, const OpenStudy& open) {
   note_other_braces(err, open);
   if (const auto& step = open.definition.step; step && !step->prediction_withheld.empty()) {
     err << "note: the search does without the step, of which no other configuration is predicted: "
-        << step->prediction_withheld << std::endl;
+        << plain_line(step->prediction_withheld) << std::endl;
   }
   for (const auto& note : boolean_notes(open.study.command, open.definition.space))
-    err << "note: " << note << std::endl;
+    err << plain_line("note: " + note) << std::endl;
   for (const HiddenKnob& hidden : hidden_knobs(open.definition.space))
     err << "note: " << hidden.text << std::endl;
 }
@@ -340,6 +345,7 @@ void note_resumed(std::ostream& err, const TuneOptions& options, const OpenStudy
 }
 
 Result<int> tune(const TuneOptions& options, VerbContext& context) {
+  const HarmlessSignal unread_pipe(SIGPIPE);
   if (options.slurm) {
     const auto words = slurm_options(*options.slurm);
     if (!words) return failure(words.error().in("--slurm"));
@@ -351,7 +357,7 @@ Result<int> tune(const TuneOptions& options, VerbContext& context) {
   HOCKET_TRY(open);
   announce(context.err, *open);
   if (!open->definition.stopped.empty())
-    context.err << "its search has stopped: " << open->definition.stopped << std::endl;
+    context.err << plain_line("its search has stopped: " + open->definition.stopped) << std::endl;
   if (options.resume) note_resumed(context.err, options, *open);
   // A batch script of Slurm, say, is rank 0 of its job; the command is a job of its own.
   forget_rank();

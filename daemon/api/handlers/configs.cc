@@ -48,10 +48,11 @@ Result<ServiceReply> changed(const RouteCall& call, const ConfigKey& key) {
 Result<ConfigBoard::EntryPtr> entry_for(const RouteCall& call, const ConfigKey& key,
                                         const RunnableValues& can_run,
                                         std::vector<std::string>& passed_over) {
-  const auto current = call.parts.board.find(key);
+  const std::string owner(speaks_for(call.who));
+  const auto current = call.parts.board.find(key, owner);
   HOCKET_TRY(current);
   if (!*current || check_start(can_run, *(*current)->event.config)) return *current;
-  const auto version = runnable_version(call.parts.store, key, can_run, passed_over);
+  const auto version = runnable_version(call.parts.store, key, can_run, passed_over, owner);
   HOCKET_TRY(version);
   if (!*version) return ConfigBoard::EntryPtr();
   return call.parts.board.entry_of(key, (*version)->row);
@@ -70,7 +71,7 @@ Result<ConfigBoard::EntryPtr> entry_for_new(const RouteCall& call, const Topolog
                                   entry.error().code == ErrorCode::timed_out);
   if (!is_lost) return entry;
   // The store cannot be reached: what is known here is better than nothing.
-  auto known = call.parts.board.cached(to_string(key));
+  auto known = call.parts.board.cached(to_string(key), speaks_for(call.who));
   if (!known || !check_start(can_run, *known->event.config)) return entry;
   return known;
 }
@@ -116,23 +117,24 @@ Result<ServiceReply> resolve(const RouteCall& call) {
 Result<ServiceReply> list_configs(const RouteCall& call) {
   const auto keys = call.parts.store.keys();
   HOCKET_TRY(keys);
-  const auto workloads = call.parts.store.workloads("");
+  UnreadRows unread;
+  const auto workloads = call.parts.store.workloads("", &unread);
   HOCKET_TRY(workloads);
-  const auto topologies = call.parts.store.topologies();
+  const auto topologies = call.parts.store.topologies(&unread);
   HOCKET_TRY(topologies);
   const auto set_aside = call.parts.live.set_aside();
   nlohmann::json list = nlohmann::json::array();
   for (const KeyRow& row : *keys) {
     const auto workload = std::ranges::find(*workloads, row.workload_id, &WorkloadRow::id);
     const auto topology = std::ranges::find(*topologies, row.topology_id, &TopologyRow::id);
-    // Another process has removed it since the keys were read.
+    // Another process has added it since the keys were read, or it cannot be read.
     if (workload == workloads->end() || topology == topologies->end()) continue;
     nlohmann::json item = to_json(row, *topology, *workload);
     const auto stopped = set_aside.find(to_string(row.key));
     if (stopped != set_aside.end()) item["tuning_stopped"] = stopped->second;
     list.push_back(std::move(item));
   }
-  return json_response({{"configs", std::move(list)}});
+  return json_response(with_unread({{"configs", std::move(list)}}, unread));
 }
 
 Result<ServiceReply> get_config(const RouteCall& call) {
@@ -143,7 +145,7 @@ Result<ServiceReply> get_config(const RouteCall& call) {
   const std::string topic = ConfigBoard::topic(to_string(*key));
   // Reads the position before the entry, so that no change in between is missed.
   const auto seen = call.parts.feed.position(topic).sequence;
-  const auto entry = call.parts.board.find(*key);
+  const auto entry = call.parts.board.find(*key, speaks_for(call.who));
   HOCKET_TRY(entry);
   const bool is_news = *entry && !has_etag(call.request.if_none_match, (*entry)->etag);
   if (!is_news && *wait_seconds > 0 && !call.is_last) {
@@ -278,7 +280,8 @@ Result<ServiceReply> list_versions(const RouteCall& call) {
   const auto key = call.key();
   HOCKET_TRY(key);
   Store& store = call.parts.store;
-  const auto rows = store.promotions({.key = *key});
+  UnreadRows unread;
+  const auto rows = store.promotions({.key = *key}, &unread);
   HOCKET_TRY(rows);
   nlohmann::json versions = nlohmann::json::array();
   for (const PromotionRow& row : *rows) {
@@ -286,7 +289,8 @@ Result<ServiceReply> list_versions(const RouteCall& call) {
     HOCKET_TRY(document);
     versions.push_back(*document);
   }
-  return json_response({{"key", to_string(*key)}, {"versions", std::move(versions)}});
+  return json_response(
+      with_unread({{"key", to_string(*key)}, {"versions", std::move(versions)}}, unread));
 }
 
 Result<ServiceReply> audit(const RouteCall& call) {
@@ -299,11 +303,12 @@ Result<ServiceReply> audit(const RouteCall& call) {
   if (const auto subject = call.target.find("subject")) filter.subject = std::string(*subject);
   // Without a starting point, returns the newest entries.
   filter.newest = !call.target.find("after");
-  const auto rows = call.parts.store.audit(filter);
+  UnreadRows unread;
+  const auto rows = call.parts.store.audit(filter, &unread);
   HOCKET_TRY(rows);
   nlohmann::json entries = nlohmann::json::array();
   for (const AuditRow& row : *rows) entries.push_back(audit_json(row));
-  return json_response({{"entries", std::move(entries)}});
+  return json_response(with_unread({{"entries", std::move(entries)}}, unread));
 }
 
 }  // namespace

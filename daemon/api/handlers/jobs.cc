@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <atomic>
 #include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "core/base/json_reader.h"
@@ -8,6 +10,28 @@
 
 namespace hocket {
 namespace {
+
+/// Counts a stream of a job as open for as long as it lives.
+class OpenJobStream final : public StreamHold {
+ public:
+  OpenJobStream(ApiParts& parts, std::uint64_t number,
+                std::shared_ptr<const std::atomic<bool>> has_ended)
+      : parts_(parts), number_(number), has_ended_(std::move(has_ended)) {}
+  ~OpenJobStream() override {
+    parts_.errors.contain(ErrorOrigin::stream, {}, [this] {
+      if (parts_.jobs.stream_closed(number_, parts_.clock.now_ns())) parts_.live.job_left(number_);
+    });
+  }
+  OpenJobStream(const OpenJobStream&) = delete;
+  OpenJobStream& operator=(const OpenJobStream&) = delete;
+
+  bool is_over() const override { return has_ended_->load(std::memory_order_relaxed); }
+
+ private:
+  ApiParts& parts_;
+  const std::uint64_t number_;
+  const std::shared_ptr<const std::atomic<bool>> has_ended_;
+};
 
 /// Returns `feed`'s topic for a stream whose client has seen the versions up to `last`.
 EventStream::Topic topic_after(const Feed& feed, const std::string& name, std::int64_t last) {
@@ -89,8 +113,8 @@ nlohmann::json trying(const Feed& feed, const RunningJob& job) {
     if (kind == std::string_view("version") && number <= job.version) return nullptr;
     return {{kind, number}, {"config", message.value("config", nlohmann::json::object())}};
   };
-  auto candidate = find(job_candidate_topic(job.description.id), "trial");
-  return candidate.is_null() ? find(job_config_topic(job.description.id), "version") : candidate;
+  auto candidate = find(job_candidate_topic(job.number), "trial");
+  return candidate.is_null() ? find(job_config_topic(job.number), "version") : candidate;
 }
 
 /// Removes the request and older ones from the store. Otherwise a job that also polls the store
@@ -104,6 +128,47 @@ Result<void> take_requests(Store& store, const ProfileRequestRow& request) {
   }
 }
 
+/// The answer to a token that acts for the job of another one.
+ServiceResponse not_its_job(const RouteCall& call, const std::string& id) {
+  return forbidden("job " + id + " was registered with another token; only that one, and tokens " +
+                   "with the role admin, act for it; this one is of " + call.who.name);
+}
+
+/// Returns a stream of what is for the job alone, after the versions up to `last`.
+Result<ServiceReply> job_stream(const RouteCall& call, const ConfigKey& key, const std::string& id,
+                                std::int64_t last) {
+  ApiParts& parts = call.parts;
+  const auto opened = parts.jobs.stream_opened(id, parts.clock.now_ns());
+  if (!opened) {
+    return failure(ErrorCode::not_found,
+                   "job " + id + " is not known; POST its description to /v1/jobs");
+  }
+  const RunningJob& job = opened->job;
+  EventStream stream;
+  stream.hold = std::make_shared<OpenJobStream>(parts, job.number, opened->has_ended);
+  if (!call.may_act_for(job.owner.token)) return not_its_job(call, id);
+  if (job.key != key) {
+    return failure(ErrorCode::invalid_argument,
+                   "query \"key\": job " + id + " has the key " + to_string(job.key));
+  }
+  last = std::max(last, job.version);
+  stream.topics.push_back(topic_after(parts.feed, job_config_topic(job.number), last));
+  // A candidate has no event id: a job that reconnects receives it again and recognizes the
+  // trial.
+  stream.topics.push_back({job_candidate_topic(job.number), 0});
+  // A request for a profile has no event id either; the job recognizes its number.
+  stream.topics.push_back({job_profile_topic(job.number), 0});
+  HOCKET_TRY(parts.live.job_arrived(job.number));
+  stream.topics.push_back(
+      topic_after(parts.feed, ConfigBoard::topic(to_string(key), job.owner.speaks_for()), last));
+  stream.topics.back().receives = [&jobs = parts.jobs, last,
+                                   number = job.number](const FeedEvent& event) {
+    const bool is_newer = event.id.value_or(last + 1) > last;
+    return is_newer && (!event.config || jobs.can_change_to(number, *event.config));
+  };
+  return stream;
+}
+
 Result<ServiceReply> watch(const RouteCall& call) {
   const auto key_text = call.target.find("key");
   if (!key_text) {
@@ -111,43 +176,12 @@ Result<ServiceReply> watch(const RouteCall& call) {
   }
   const auto key = parse_config_key(*key_text);
   HOCKET_TRY(key);
-  std::int64_t last = last_event_of(call.request.last_event_id);
-  const auto& feed = call.parts.feed;
-  EventStream stream;
-  if (const auto job_text = call.target.find("job")) {
-    const std::string id(*job_text);
-    const auto job = call.parts.jobs.find(id);
-    if (job && job->key != *key) {
-      return failure(ErrorCode::invalid_argument,
-                     "query \"key\": job " + id + " has the key " + to_string(job->key));
-    }
-    if (!job || !call.parts.jobs.stream_opened(id, call.parts.clock.now_ns())) {
-      return failure(ErrorCode::not_found,
-                     "job " + id + " is not known; POST its description to /v1/jobs");
-    }
-    last = std::max(last, job->version);
-    stream.subscriber = id;
-    stream.topics.push_back(topic_after(feed, job_config_topic(id), last));
-    // A candidate has no event id: a job that reconnects receives it again and recognizes the
-    // trial.
-    stream.topics.push_back({job_candidate_topic(id), 0});
-    // A request for a profile has no event id either; the job recognizes its number.
-    stream.topics.push_back({job_profile_topic(id), 0});
-    if (auto ok = call.parts.live.job_arrived(id); !ok) {
-      call.parts.jobs.stream_closed(id, call.parts.clock.now_ns());
-      return failure(ok.error());
-    }
-  } else {
-    HOCKET_TRY(call.parts.live.key_changed(*key));
+  const std::int64_t last = last_event_of(call.request.last_event_id);
+  if (const auto id = call.target.find("job")) {
+    return job_stream(call, *key, std::string(*id), last);
   }
-  stream.topics.push_back(topic_after(feed, ConfigBoard::topic(*key_text), last));
-  if (!stream.subscriber.empty()) {
-    stream.topics.back().receives = [&jobs = call.parts.jobs,
-                                     id = stream.subscriber](const FeedEvent& event) {
-      return !event.config || jobs.can_change_to(id, *event.config);
-    };
-  }
-  return stream;
+  HOCKET_TRY(call.parts.live.key_changed(*key));
+  return EventStream{{topic_after(call.parts.feed, ConfigBoard::topic(*key_text), last)}};
 }
 
 Result<ServiceReply> enter_job(const RouteCall& call) {
@@ -158,12 +192,15 @@ Result<ServiceReply> enter_job(const RouteCall& call) {
   HOCKET_TRY(LiveTuning::check(*job));
   HOCKET_TRY(call.parts.store.upsert_topology(job->topology));
   HOCKET_TRY(call.parts.store.upsert_workload(job->workload));
-  const auto entered =
-      call.parts.jobs.enter(*job, call.parts.clock.now_ns(), call.request.body.size());
+  const auto entered = call.parts.jobs.enter(
+      *job, call.parts.clock.now_ns(), call.request.body.size(),
+      {.token = call.who.name, .is_admin = call.who.role == AccessRole::admin});
   HOCKET_TRY(entered);
+  if (entered->is_anothers) return not_its_job(call, job->id);
+  if (entered->ended) call.parts.live.job_left(*entered->ended);
   call.parts.log.write(LogLevel::info, "job",
                        {{"id", job->id}, {"name", job->name}, {"host", job->host}});
-  return json_response({{"key", to_string(entered->key)}});
+  return json_response({{"key", to_string(entered->job.key)}});
 }
 
 Result<ServiceReply> list_jobs(const RouteCall& call) {
@@ -185,7 +222,7 @@ Result<ServiceReply> list_jobs(const RouteCall& call) {
                     {"iteration_ns", job.iteration_ns},
                     {"explore", job.description.explore},
                     {"explored", job.explored},
-                    {"connected", job.streams > 0},
+                    {"connected", job.is_connected()},
                     {"silent_ns", now_ns - job.seen_at_ns},
                     {"last_change", job.last_change},
                     {"latest_ns", job.history_ns},
@@ -223,12 +260,15 @@ Result<ServiceReply> profile_job(const RouteCall& call) {
        .subject = to_string(job->key),
        .detail = {{"job", id}, {"request", request->id}, {"iterations", iterations}}}));
   const ProfileMessage message{request->id, iterations};
-  call.parts.feed.publish(job_profile_topic(id), {.type = std::string(type_of(message)),
-                                                  .data = to_json(DaemonMessage(message)).dump()});
+  const std::string topic = job_profile_topic(job->number);
+  call.parts.feed.publish(topic, {.type = std::string(type_of(message)),
+                                  .data = to_json(DaemonMessage(message)).dump()});
+  // Nobody else forgets the topic of a job that was removed meanwhile.
+  if (!call.parts.jobs.find(job->number)) call.parts.feed.forget(topic);
   return json_response({{"job", id},
                         {"request", request->id},
                         {"iterations", iterations},
-                        {"connected", job->streams > 0}});
+                        {"connected", job->is_connected()}});
 }
 
 Result<ServiceReply> job_stragglers(const RouteCall& call) {
@@ -248,12 +288,18 @@ Result<ServiceReply> report(const RouteCall& call) {
   HOCKET_TRY(body);
   auto report = job_report_from_json(*body);
   HOCKET_TRY(report);
-  if (!call.parts.jobs.report(*report, call.parts.clock.now_ns())) {
+  const auto owner = call.parts.jobs.owner_of(report->job);
+  if (owner && !call.may_act_for(owner->token)) return not_its_job(call, report->job);
+  const auto number = call.parts.jobs.report(*report, call.parts.clock.now_ns());
+  if (!number) {
     return failure(ErrorCode::not_found,
                    "job " + report->job + " is not known; POST its description to /v1/jobs");
   }
   report->counted.clear();  // the registry has it, and live tuning does not use it
-  HOCKET_TRY(call.parts.live.reported(std::move(*report)));
+  const bool has_ended = report->ended;
+  HOCKET_TRY(call.parts.live.reported(*number, std::move(*report)));
+  // At once, so that a job that enters under the same id now is another one.
+  if (has_ended) call.parts.jobs.end(*number);
   return json_response(nlohmann::json::object());
 }
 

@@ -7,7 +7,8 @@
 namespace hocket {
 
 Result<void> check_own_knobs(Store& store, const ConfigKey& key, const ScheduleConfig& config) {
-  const auto rows = store.workloads(key.workload);
+  UnreadRows unread;
+  const auto rows = store.workloads(key.workload, &unread);
   HOCKET_TRY(rows);
   const auto row = std::ranges::find(*rows, key.workload, &WorkloadRow::fingerprint);
   if (row == rows->end()) return {};

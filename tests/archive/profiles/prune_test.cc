@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 
+#include "store/profile_folder.h"
 #include "tests/archive/profiles/profiled_job.h"
 #include "tests/scoped_environment.h"
 #include "tests/store/faulty_store.h"
@@ -177,6 +178,36 @@ TEST(PruneProfiles, FilesThatAreNotTheProfilesOwnAreLeft) {
   EXPECT_TRUE(std::filesystem::exists(precious));
   EXPECT_THAT(pruned.notes, ElementsAre(HasSubstr("precious is left")));
   EXPECT_EQ(pruned.removed.size(), 1U);
+}
+
+TEST(PruneProfiles, NothingBehindALinkIsRemoved) {
+  ProfiledJob job;
+  const auto row = job.add();
+  const std::filesystem::path folder = std::filesystem::path(row.ranks[0].trace_path).parent_path();
+  const std::string elsewhere = job.folder.file("elsewhere");
+  std::filesystem::rename(folder, elsewhere);
+  std::filesystem::create_directory_symlink(elsewhere, folder);
+  const auto decisions = decide_prune(must(prune_candidates(*job.store)), {.newest = 0}, 0);
+  const auto pruned = must(prune_profiles(*job.store, job.path, decisions));
+  EXPECT_EQ(pruned.removed.size(), 1U);
+  EXPECT_EQ(pruned.freed_bytes, 0);
+  EXPECT_FALSE(std::filesystem::is_symlink(folder));
+  EXPECT_TRUE(std::filesystem::exists(elsewhere + "/rank-0.sqlite"));
+}
+
+TEST(PruneProfiles, OnlyTracesInAProfilesOwnFolderAreItsOwn) {
+  const TemporaryFolder dir;
+  const std::string store = dir.file("store.db"), profiles = store + ".profiles";
+  EXPECT_TRUE(is_own_trace(store, profiles + "/p/rank-0.sqlite", "p"));
+  EXPECT_TRUE(is_own_trace(store, "/old/place.db.profiles/p/rank-0.sqlite", "p"));
+  for (const auto& [trace, name] :
+       std::vector<std::pair<std::string, std::string>>{{profiles + "/../rank-0.sqlite", ".."},
+                                                        {profiles + "/./rank-0.sqlite", "."},
+                                                        {profiles + "/p/notes.txt", "p"},
+                                                        {profiles + "/q/rank-0.sqlite", "p"},
+                                                        {dir.file("p/rank-0.sqlite"), "p"}}) {
+    EXPECT_FALSE(is_own_trace(store, trace, name)) << trace;
+  }
 }
 
 TEST(PruneProfiles, TracesInTheFolderThatAllHostsSeeAreTheProfilesOwn) {

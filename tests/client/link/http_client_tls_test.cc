@@ -62,7 +62,10 @@ TEST(HttpClientTls, RefusesADaemonThatItDoesNotTrustOrThatHasAnotherName) {
     EXPECT_THAT(response.error().message, ::testing::HasSubstr("TLS failed"));
   }
   EXPECT_THAT(get(right, folder.write("empty.pem", "")).error().message,
-              ::testing::HasSubstr("HOCKET_CA_FILE: cannot read certificates"));
+              ::testing::HasSubstr("empty.pem has no certificate that can be read: no start line"));
+  EXPECT_THAT(get(right, folder.file("none.pem")).error().message,
+              ::testing::AllOf(::testing::HasSubstr("HOCKET_CA_FILE: "),
+                               ::testing::HasSubstr("none.pem: No such file")));
   EXPECT_THAT(get(right, ca_file).error().message, ::testing::HasSubstr("not trusted: self"));
   EXPECT_THAT(get(wrong, ca_file).error().message,
               ::testing::HasSubstr("TLS failed: its certificate is not for 127.0.0.1: it is for "

@@ -38,7 +38,12 @@ TEST(Percent, IsReadAsPeopleWriteIt) {
 TEST(Printable, KeepsOneEndWithinTheLimit) {
   EXPECT_EQ(printable("abcdef", 3), "abc");
   EXPECT_EQ(printable("abcdef", 3, true), "def");
-  EXPECT_EQ(printable("a\tb\n\x1b[1mc", 100), "a b  [1mc");
+  EXPECT_EQ(printable("a\tb\n\x1b[1mc", 100), "a b \ufffd[1mc");
+  EXPECT_EQ(printable("größe", 3), "gr") << "no character is cut";
+  EXPECT_EQ(printable("größe", 2, true), "e");
+  EXPECT_EQ(printable("größe", 4, true), "ße");
+  EXPECT_EQ(printable("\x1b\x1b", 4), "\ufffd") << "a replacement counts with its bytes";
+  EXPECT_EQ(printable("", 0), "");
 }
 
 TEST(Printable, AnyBytesBecomeJson) {

@@ -51,7 +51,7 @@ TEST_F(ChangesTest, AStreamBeginsWithTheNewest) {
   ASSERT_NE(stream, nullptr);
   ASSERT_EQ(stream->topics.size(), 1U);
   EXPECT_LT(stream->topics[0].seen, position());
-  EXPECT_TRUE(stream->subscriber.empty());
+  EXPECT_EQ(stream->hold, nullptr);
 }
 
 }  // namespace

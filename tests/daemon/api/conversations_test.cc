@@ -80,8 +80,9 @@ class Conversation {
   json answer(const json& said) {
     const std::string body = said["body"].is_null() ? "" : said["body"].dump();
     if (said["target"].get<std::string>().starts_with("/v1/watch")) {
-      const ServiceReply reply = daemon_.reply({.method = "GET", .target = said["target"]});
+      ServiceReply reply = daemon_.reply({.method = "GET", .target = said["target"]});
       daemon_.settle();
+      if (const auto* stream = std::get_if<EventStream>(&reply)) holds_.push_back(stream->hold);
       return {{"status", std::holds_alternative<EventStream>(reply) ? 200 : 500},
               {"body", json::object()}};
     }
@@ -92,8 +93,9 @@ class Conversation {
   /// Returns the newest event of each kind that a job has been sent.
   json events() {
     json all = json::array();
-    for (const std::string& topic :
-         {ConfigBoard::topic(sample_key()), job_config_topic("a"), job_candidate_topic("a")}) {
+    const std::uint64_t number = daemon_.jobs.find("a").value_or(RunningJob{}).number;
+    for (const std::string& topic : {ConfigBoard::topic(sample_key()), job_config_topic(number),
+                                     job_candidate_topic(number)}) {
       const auto newest = daemon_.feed.position(topic).newest;
       if (!newest) continue;
       all.push_back({{"type", newest->type}, {"data", json::parse(newest->data)}});
@@ -106,6 +108,7 @@ class Conversation {
   SetClock clock_;
   std::unique_ptr<Store> store_ = open_store_in_memory([this] { return clock_.now; });
   Assembled daemon_{*store_, clock_};
+  std::vector<std::shared_ptr<const StreamHold>> holds_;
 };
 
 /// Checks that `now` has all that `before` had, of the same type. It may have more.

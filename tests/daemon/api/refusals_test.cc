@@ -34,25 +34,25 @@ class RefusalsTest : public testing::Test {
 
 TEST_F(RefusalsTest, OneClientIsNotedAFewTimesAndThenCounted) {
   refuse("a", 1000);
-  EXPECT_EQ(rows().size(), static_cast<std::size_t>(kRefusalBurst));
+  EXPECT_EQ(rows().size(), static_cast<std::size_t>(kLinesOfACause));
   refuse("b");
-  ASSERT_EQ(rows().size(), kRefusalBurst + 1U) << "others are noted";
-  EXPECT_EQ(rows().back().detail["others"], 1000 - kRefusalBurst);
+  ASSERT_EQ(rows().size(), kLinesOfACause + 1U) << "others are noted";
+  EXPECT_EQ(rows().back().detail["others"], 1000 - kLinesOfACause);
   clock_.now += kTenMinutesNs + 1;
   refuse("a", 2);
-  EXPECT_EQ(rows().size(), kRefusalBurst + 2U);
+  EXPECT_EQ(rows().size(), kLinesOfACause + 2U);
   EXPECT_EQ(lines_.size(), rows().size());
 }
 
 TEST_F(RefusalsTest, ManyClientsTogetherFillNothing) {
   for (int i = 0; i < 5000; ++i) refuse(std::to_string(i));
-  EXPECT_EQ(rows().size(), static_cast<std::size_t>(kAllRefusalsBurst));
+  EXPECT_EQ(rows().size(), static_cast<std::size_t>(kLinesOfAllCauses));
   for (int i = 0; i < 5000; ++i) {
     clock_.now += kTenMinutesNs / 100;
     refuse(std::to_string(i));
   }
-  EXPECT_LE(rows().size(), kAllRefusalsBurst + 51U);
-  EXPECT_LE(lines_.size(), kAllRefusalsBurst + 51U);
+  EXPECT_LE(rows().size(), kLinesOfAllCauses + 51U);
+  EXPECT_LE(lines_.size(), kLinesOfAllCauses + 51U);
 }
 
 TEST_F(RefusalsTest, APathIsShortAndReadable) {

@@ -14,13 +14,17 @@ JobDescription job(const std::string& id, int world_size = 2) {
   return description;
 }
 
+void remove(JobRegistry& jobs, const std::string& id) {
+  jobs.remove(jobs.find(id)->number);
+}
+
 TEST(JobRegistry, RefusesJobsWhenItIsFullAndTakesThemWhenSomeHaveEnded) {
   JobRegistry jobs(MemoryLimits{.jobs = 2});
   must(jobs.enter(job("a"), 1));
   must(jobs.enter(job("b"), 1));
   EXPECT_EQ(code_of(jobs.enter(job("c"), 1)), ErrorCode::unavailable);
   must(jobs.enter(job("a"), 2));  // again
-  jobs.remove("b");
+  remove(jobs, "b");
   must(jobs.enter(job("c"), 2));
   EXPECT_EQ(jobs.size(), 2u);
 }
@@ -61,7 +65,7 @@ TEST(JobRegistry, KeepsTheLatestOfWhatRanksCounted) {
   EXPECT_TRUE(jobs.report({.job = "b", .counted = {counted(1, 300), counted(2, 400)}}, 2));
   ASSERT_EQ(jobs.counted("b").size(), 1u) << "jobs together keep no more";
   EXPECT_EQ(jobs.counted("b")[0].step, 2);
-  jobs.remove("a");
+  remove(jobs, "a");
   EXPECT_TRUE(jobs.report({.job = "b", .counted = {counted(3, 500)}}, 2));
   EXPECT_EQ(jobs.counted("b").size(), 2u) << "the job that is gone has left room";
   EXPECT_TRUE(jobs.counted("c").empty());
@@ -72,8 +76,8 @@ TEST(JobRegistry, BoundsTheKeysOfJobs) {
   must(jobs.enter(job("a"), 1));
   must(jobs.enter(job("b"), 1));
   EXPECT_EQ(code_of(jobs.enter(job("c", 4), 1)), ErrorCode::unavailable);
-  jobs.remove("a");
-  jobs.remove("b");
+  remove(jobs, "a");
+  remove(jobs, "b");
   must(jobs.enter(job("c", 4), 1));
 }
 
@@ -108,6 +112,51 @@ TEST(JobRegistry, KeepsTheLatestIterationsAndChanges) {
   EXPECT_EQ(jobs.list().at(0).history_ns, std::vector<std::int64_t>(kJobHistory, 5));
 }
 
+TEST(JobRegistry, AStreamOfAnEarlierRegistrationChangesNothing) {
+  for (const bool has_other_key : {false, true}) {
+    JobRegistry jobs;
+    must(jobs.enter(job("a"), 1));
+    const auto old = jobs.stream_opened("a", 1);
+    ASSERT_TRUE(old);
+    EXPECT_FALSE(*old->has_ended);
+    if (!has_other_key) jobs.end(old->job.number);
+    const auto entered = must(jobs.enter(job("a", has_other_key ? 4 : 2), 2));
+    EXPECT_EQ(entered.ended.has_value(), has_other_key);
+    EXPECT_TRUE(*old->has_ended) << "its stream should end";
+    EXPECT_FALSE(jobs.find("a")->is_connected());
+    const auto present = jobs.stream_opened("a", 2);
+    ASSERT_TRUE(present);
+    EXPECT_TRUE(jobs.stream_closed(old->job.number, 3));
+    EXPECT_TRUE(jobs.find("a")->is_connected());
+    EXPECT_FALSE(*present->has_ended);
+    EXPECT_EQ(jobs.registrations(), 2u) << "its last report may not have been processed";
+    jobs.remove(old->job.number);
+    EXPECT_FALSE(jobs.stream_closed(old->job.number, 3));
+    EXPECT_EQ(jobs.find("a")->number, present->job.number);
+  }
+}
+
+TEST(JobRegistry, DescribedAgainAJobKeepsItsStreams) {
+  JobRegistry jobs;
+  must(jobs.enter(job("a"), 1));
+  const auto stream = jobs.stream_opened("a", 1);
+  ASSERT_TRUE(stream);
+  EXPECT_EQ(must(jobs.enter(job("a"), 2)).job.number, stream->job.number);
+  EXPECT_TRUE(jobs.find("a")->is_connected());
+}
+
+TEST(JobRegistry, WhatHasEndedTakesRoomUntilItIsRemoved) {
+  JobRegistry jobs(MemoryLimits{.jobs = 2, .job_bytes = 100});
+  must(jobs.enter(job("a"), 1, 40));
+  must(jobs.enter(job("a", 4), 1, 40));
+  EXPECT_EQ(jobs.size(), 1u);
+  EXPECT_EQ(code_of(jobs.enter(job("a"), 1, 1)), ErrorCode::unavailable);
+  EXPECT_EQ(jobs.remove_silent(1 + kJobSilenceNs).size(), 0u);
+  EXPECT_EQ(jobs.remove_silent(2 + kJobSilenceNs).size(), 2u);
+  EXPECT_EQ(jobs.registrations(), 0u);
+  must(jobs.enter(job("a"), 1, 100));
+}
+
 TEST(JobRegistry, ItsRevisionRisesWithEachChange) {
   JobRegistry jobs;
   auto last = jobs.revision();
@@ -121,11 +170,12 @@ TEST(JobRegistry, ItsRevisionRisesWithEachChange) {
   EXPECT_FALSE(rises());
   EXPECT_TRUE(jobs.stream_opened("a", 2));
   EXPECT_TRUE(rises());
-  EXPECT_TRUE(jobs.stream_closed("a", 2));
+  const std::uint64_t number = jobs.find("a")->number;
+  EXPECT_TRUE(jobs.stream_closed(number, 2));
   EXPECT_TRUE(rises());
-  jobs.runs_with("a", {}, 3);
+  jobs.runs_with(number, {}, 3);
   EXPECT_TRUE(rises());
-  jobs.remove("a");
+  jobs.end(number);
   EXPECT_TRUE(rises());
 }
 

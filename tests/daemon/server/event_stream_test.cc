@@ -27,7 +27,9 @@ struct WaitingServer : RunningServer {
     };
     service.later = [this, timeout_ns](const ServiceRequest& request,
                                        bool is_last) -> ServiceReply {
-      if (request.target == "/watch") return EventStream{{{"topic", 0}, {"other", 0}}, "job"};
+      if (request.target == "/watch") {
+        return EventStream{{{"topic", 0}, {"other", 0}}, service.hold("job")};
+      }
       const auto sequence = feed.position("topic").sequence;
       ++polls;
       if (sequence == 0 && !is_last) return AwaitEvent{"topic", 0, timeout_ns};
@@ -213,6 +215,16 @@ TEST(EventStream, EndsOnceWhicheverSideCloses) {
   EXPECT_TRUE(stays.is_closed());
   EXPECT_THAT(server.service.closed(3), ElementsAre("job", "job", "job"));
   EXPECT_EQ(server.counts().open_streams, 0u);
+}
+
+TEST(EventStream, EndsWhenTheServiceSaysThatItIsOver) {
+  WaitingServer server;
+  RawClient client(server.port());
+  client.get("/watch");
+  client.read_until("\r\n\r\n");
+  server.service.streams_are_over = true;
+  EXPECT_TRUE(client.is_closed());
+  EXPECT_THAT(server.service.closed(1), ElementsAre("job"));
 }
 
 TEST(EventStream, PublishesFromManyThreadsWhileClientsComeAndGo) {

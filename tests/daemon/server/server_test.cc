@@ -7,6 +7,7 @@
 #include <future>
 #include <random>
 
+#include "daemon/http/line_limit.h"
 #include "tests/daemon/raw_client.h"
 #include "tests/daemon/running_server.h"
 
@@ -206,6 +207,50 @@ TEST(Server, DropsAClientThatDoesNotReadItsResponse) {
   server.until([](const ServerCounts& c) { return c.timeouts == 1 && c.open_connections == 0; });
 }
 
+TEST(Server, ALimitOfRequestsHoldsFromTheFirstSecond) {
+  ServerOptions options;
+  options.limits.requests_per_second = 2;
+  RunningServer server(options);
+  server.start();
+  RawClient client(server.port());
+  const auto begin = std::chrono::steady_clock::now();
+  int allowed = 0;
+  for (int i = 0; i < 90; ++i) {
+    client.get("/");
+    allowed += client.read_response().status == 200 ? 1 : 0;
+  }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  EXPECT_GE(allowed, 2);
+  EXPECT_LE(allowed, 2 + 2 * seconds.count());
+}
+
+TEST(Server, RefusalsFillNoLog) {
+  std::mutex mutex;
+  std::vector<std::string> lines;
+  RunningServer server({}, Log({.sink = [&](std::string_view line) {
+                         const std::lock_guard lock(mutex);
+                         lines.emplace_back(line);
+                       }}));
+  server.start();
+  const std::string json = "Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}";
+  for (int i = 0; i < 200; ++i) {
+    for (const std::string& request :
+         {std::string("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"),
+          std::string("GET / HTTP/1.1\r\nHost: localhost\r\nOrigin: http://e.example\r\n\r\n"),
+          "PUT / HTTP/1.1\r\nHost: localhost\r\n" + json, std::string("GET / HTTP/1.1\r\n\r\n"),
+          std::string("nonsense\r\n\r\n")}) {
+      RawClient client(server.port());
+      client.send(request);
+      EXPECT_GE(client.read_response().status, 400);
+    }
+  }
+  server.stop();
+  std::size_t refusals = 0;
+  for (const std::string& line : lines)
+    refusals += line.find("refused") != std::string::npos ? 1 : 0;
+  EXPECT_EQ(refusals, static_cast<std::size_t>(kLinesOfACause));
+}
+
 TEST(Server, LimitsRequestsOfAClient) {
   ServerOptions options;
   options.limits.requests_per_second = 0.001;
@@ -305,25 +350,6 @@ TEST(Server, AServiceThatThrowsIsA500) {
   client.get("/");
   EXPECT_EQ(client.read_response().body, "fine");
   EXPECT_EQ(server.errors.count(ErrorOrigin::handler), 2u);
-}
-
-TEST(Server, AServiceThatThrowsAnythingWhenAStreamEndsGoesOn) {
-  RunningServer server;
-  server.service.later = [](const ServiceRequest& r, bool) -> ServiceReply {
-    if (r.target == "/watch") return EventStream{{{"topic", 0}}, "job"};
-    return text_response("fine");
-  };
-  server.service.at_close = [] { throw 7; };
-  server.start();
-  RawClient watcher(server.port());
-  watcher.get("/watch");
-  watcher.read_until("\r\n\r\n");
-  watcher.close();
-  server.until([](const ServerCounts& c) { return c.open_connections == 0; });
-  EXPECT_EQ(server.errors.count(ErrorOrigin::stream), 1u);
-  RawClient client(server.port());
-  client.get("/");
-  EXPECT_EQ(client.read_response().body, "fine");
 }
 
 TEST(Server, RequestsThatComputeForLongDoNotDelayOthers) {

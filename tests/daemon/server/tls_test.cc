@@ -94,8 +94,8 @@ TEST(Tls, CarriesRequestsAndEvents) {
   options.tls = make_files(folder, "a");
   options.address = "0.0.0.0";  // a non-loopback address is allowed with TLS
   RunningServer server(options);
-  server.service.later = [](const ServiceRequest& request, bool) -> ServiceReply {
-    if (request.target == "/watch") return EventStream{{{"topic", 0}}, "x"};
+  server.service.later = [&](const ServiceRequest& request, bool) -> ServiceReply {
+    if (request.target == "/watch") return EventStream{{{"topic", 0}}, server.service.hold("x")};
     return text_response(request.target + "\n");
   };
   server.start();
@@ -159,6 +159,20 @@ TEST(Tls, RefusesPlainTextOldVersionsAndSilence) {
   EXPECT_EQ(old.read_until("no such text"), alert_of_version);
   EXPECT_TRUE(silent.is_closed());
   server.until([](const ServerCounts& c) { return c.failed_handshakes == 3; });
+}
+
+TEST(Tls, TellsAClientWithoutTlsWhatThePortSpeaks) {
+  const TemporaryFolder folder;
+  ServerOptions options;
+  options.tls = make_files(folder, "server");
+  RunningServer server(options);
+  server.start();
+  RawClient client(server.port());
+  client.get("/" + std::string(3000, 'x'));
+  const RawResponse response = client.read_response();
+  EXPECT_EQ(response.status, 400);
+  EXPECT_THAT(response.body, HasSubstr("https://"));
+  EXPECT_TRUE(client.is_closed());
 }
 
 TEST(Tls, TakesTheOldestVersionThatIsAllowed) {

@@ -43,9 +43,9 @@ TEST_F(ServedTracesTest, AreReadAsTheyWereSent) {
   const auto seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
-  const auto set = must(traces_.make_set());
+  const auto set = must(traces_.make_set("ada"));
   EXPECT_EQ(set.daemon, "http://node7:7077");
-  EXPECT_NE(must(traces_.make_set()).id, set.id);
+  EXPECT_NE(must(traces_.make_set("ada")).id, set.id);
   std::string sent;
   while (sent.size() < 3 * kTracePieceBytes) {
     std::string piece(1 + random() % kTracePieceBytes, '\0');
@@ -70,7 +70,7 @@ TEST_F(ServedTracesTest, AreReadAsTheyWereSent) {
 }
 
 TEST_F(ServedTracesTest, PiecesThatDoNotFitAreRefused) {
-  const auto set = must(traces_.make_set());
+  const auto set = must(traces_.make_set("ada"));
   must(traces_.append(set.id, 0, 0, "abc"));
   const auto gap = traces_.append(set.id, 0, 4, "e");
   EXPECT_EQ(code_of(gap), ErrorCode::invalid_argument);
@@ -90,14 +90,14 @@ TEST_F(ServedTracesTest, ADiskThatIsAlmostFullTakesNoMore) {
   auto full = options();
   full.least_free_bytes = std::numeric_limits<std::int64_t>::max();
   ServedTraces traces(full);
-  const auto set = must(traces.make_set());
+  const auto set = must(traces.make_set("ada"));
   const auto refused = traces.append(set.id, 0, 0, "x");
   EXPECT_EQ(code_of(refused), ErrorCode::unavailable);
   EXPECT_THAT(refused.error().message, HasSubstr("almost full"));
 }
 
 TEST_F(ServedTracesTest, AreFilesForTheirOwnDaemonAlone) {
-  const auto set = must(traces_.make_set());
+  const auto set = must(traces_.make_set("ada"));
   must(traces_.append(set.id, 0, 0, "abc"));
   const auto row = traces_.with_own_paths(row_of(set));
   EXPECT_TRUE(fs::is_regular_file(row.ranks[0].trace_path)) << row.ranks[0].trace_path;
@@ -107,8 +107,9 @@ TEST_F(ServedTracesTest, AreFilesForTheirOwnDaemonAlone) {
 }
 
 TEST_F(ServedTracesTest, GoWithTheirProfileAndAreGivenTimeBefore) {
-  const auto kept = must(traces_.make_set()), gone = must(traces_.make_set());
-  const auto of_another_store = must(ServedTraces(options("postgresql://other/db")).make_set());
+  const auto kept = must(traces_.make_set("ada")), gone = must(traces_.make_set("ada"));
+  const auto of_another_store =
+      must(ServedTraces(options("postgresql://other/db")).make_set("ada"));
   must(traces_.append(gone.id, 0, 0, "abc"));
   must(create_private_folders(folder_.file("served") + "/notes"));
   const std::vector<ProfileRow> rows = {row_of(kept)};
@@ -129,7 +130,7 @@ TEST_F(ServedTracesTest, GoWithTheirProfileAndAreGivenTimeBefore) {
 
 TEST_F(ServedTracesTest, AreTheirOwnersAloneWhateverTheUmask) {
   const auto before = ::umask(0);
-  const auto set = must(traces_.make_set());
+  const auto set = must(traces_.make_set("ada"));
   must(traces_.append(set.id, 0, 0, "trace"));
   ::umask(before);
   for (const auto& [path, mode] :
@@ -144,7 +145,7 @@ TEST_F(ServedTracesTest, AreTheirOwnersAloneWhateverTheUmask) {
 }
 
 TEST_F(ServedTracesTest, WhatIsNoFileIsNeitherReadNorWritten) {
-  const auto set = must(traces_.make_set());
+  const auto set = must(traces_.make_set("ada"));
   for (const char* name : {"/rank-0.sqlite", "/store"}) {
     const std::string path = folder_.file("served/" + set.id + name);
     const auto use = [&] {
@@ -162,9 +163,9 @@ TEST_F(ServedTracesTest, WhatIsNoFileIsNeitherReadNorWritten) {
 }
 
 TEST_F(ServedTracesTest, AFolderThatOthersCanWriteIsNotUsed) {
-  must(traces_.make_set());
+  must(traces_.make_set("ada"));
   ASSERT_EQ(::chmod(folder_.file("served").c_str(), 0777), 0);
-  EXPECT_THAT(message_of(traces_.make_set()), HasSubstr("chmod go-w"));
+  EXPECT_THAT(message_of(traces_.make_set("ada")), HasSubstr("chmod go-w"));
 }
 
 }  // namespace

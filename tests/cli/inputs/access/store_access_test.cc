@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
+#include "core/base/text.h"
+#include "tests/cli/answer.h"
 #include "tests/scoped_environment.h"
 #include "tests/silent_server.h"
 #include "tests/store/fixtures.h"
@@ -27,6 +31,41 @@ TEST(StoreAccess, AMissingFileIsMadeForWritingAlone) {
   EXPECT_EQ(code_of(open_in_time(folder.file("a.db"))), ErrorCode::not_found);
   EXPECT_TRUE(open_for_writing(folder.file("a.db")));
   EXPECT_TRUE(open_in_time(folder.file("a.db")));
+}
+
+TEST(StoreAccess, AConnectionOfLibpqIsNoFileAndItsPasswordIsNotRepeated) {
+  const TemporaryFolder folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  const std::string text = "host=db dbname=x password=geheim";
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"studies"},
+           {"trials", "x"},
+           {"best"},
+           {"profiles", "list"},
+           {"audit"},
+           {"doctor"},
+           {"versions"},
+           {"promote", "x"},
+           {"tune", "--trials", "1", "--param", "a=1,2", "--", "true"},
+           {"work", "x"},
+           {"store", "copy", "--to", "b.db", "--from"},
+           {"fetch", "--workload", "w"}}) {
+    for (const bool is_option : {true, false}) {
+      const ScopedEnvironment store("HOCKET_STORE", is_option ? nullptr : text.c_str());
+      const ScopedEnvironment daemon("HOCKET_DAEMON", nullptr);
+      std::vector<std::string> all = words;
+      if (words.front() == "store") {
+        all.push_back(text);
+      } else if (is_option) {
+        all.insert(all.begin() + 1, {"--store", text});
+      }
+      const Answer answer = ask_hocket(all);
+      EXPECT_THAT(answer.out + answer.err, Not(HasSubstr("geheim"))) << shell_text(all);
+      EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << shell_text(all);
+    }
+  }
+  std::filesystem::current_path(before);
 }
 
 TEST(StoreAccess, ShownCommandsNameTheStoreWhereTheyWouldFindAnother) {

@@ -35,6 +35,8 @@ class PreviewTest : public ::testing::Test {
     daemon_.ask("PUT", path_, {{"config", to_json(config)}});
   }
 
+  void remove(const std::string& id) { daemon_.jobs.remove(daemon_.jobs.find(id)->number); }
+
   SetClock clock_;
   std::unique_ptr<Store> store_ = open_store_in_memory([this] { return clock_.now; });
   Assembled daemon_{*store_, clock_};
@@ -50,13 +52,13 @@ TEST_F(PreviewTest, APushGoesToOneJobFirst) {
   enter("b");
   EXPECT_THAT(says(intent), HasSubstr("One of 2 running jobs"));
   EXPECT_THAT(says(intent), HasSubstr("the others get it"));
-  daemon_.jobs.remove("a");
-  daemon_.jobs.remove("b");
+  remove("a");
+  remove("b");
   EXPECT_THAT(says(intent), HasSubstr("No job runs"));
 }
 
 TEST_F(PreviewTest, AJobThatCannotRunItIsNamed) {
-  daemon_.jobs.remove("a");
+  remove("a");
   auto job = sample_job("fixed");
   job.can_run.start.emplace();  // its defaults and nothing else
   ASSERT_TRUE(daemon_.jobs.enter(job, 0));
@@ -81,7 +83,7 @@ TEST_F(PreviewTest, NothingIsChanged) {
 }
 
 TEST_F(PreviewTest, ARollbackSaysWhatItTakesBackAndWhatComes) {
-  daemon_.jobs.remove("a");  // so that versions are released at once
+  remove("a");  // so that versions are released at once
   push(1 << 20);
   daemon_.settle();
   push(2 << 20);
