@@ -4,16 +4,17 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <random>
 #include <set>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
 #include "archive/profiles/transfer/http_trace_transfer.h"
+#include "core/files/file_stream.h"
+#include "core/files/owned_path.h"
 #include "core/files/private_file.h"
+#include "core/files/regular_file.h"
 #include "store/profile_folder.h"
 
 namespace hocket {
@@ -23,11 +24,11 @@ namespace fs = std::filesystem;
 
 constexpr const char* kStoreFile = "store";
 constexpr const char* kOwnerFile = "owner";
+constexpr std::int64_t kMostNameBytes = 1 << 16;  ///< of a store or an owner
+constexpr mode_t kTraceMode = 0600;
 
 std::string text_of(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return std::move(text).str();
+  return read_regular_file(path, kMostNameBytes, Links::refused).value_or("");
 }
 
 std::string random_set() {
@@ -91,6 +92,7 @@ std::string ServedTraces::file_of(std::string_view set, std::int64_t rank) const
 Result<TraceSet> ServedTraces::make_set(const std::string& owner) {
   TraceSet set{options_.url, random_set()};
   const std::string folder = folder_of(set.id);
+  HOCKET_TRY(check_private_folder(options_.folder));
   HOCKET_TRY(create_private_folders(folder));
   const auto made = create_private_file(folder + "/" + kStoreFile, options_.store);
   HOCKET_TRY(made);
@@ -137,14 +139,14 @@ Result<std::int64_t> ServedTraces::append(std::string_view set, std::int64_t ran
   if (static_cast<std::int64_t>(space.available) < options_.least_free_bytes) {
     return failure(ErrorCode::unavailable, "the disk of " + options_.folder + " is almost full");
   }
-  std::ofstream file(path, std::ios::binary | std::ios::app);
-  file.write(bytes.data(), std::ssize(bytes));
-  file.close();
-  if (file) return end;
+  const auto file = open_to_write(path, Writing::at_end, kTraceMode, Links::refused);
+  HOCKET_TRY(file);
+  const auto written = write_all(*file, bytes, path);
+  if (written) return end;
   // A part would be taken for the beginning of the next piece.
   std::error_code ignored;
   fs::resize_file(path, static_cast<std::uintmax_t>(size), ignored);
-  return failure(ErrorCode::unavailable, "cannot write " + path);
+  return failure(written.error());
 }
 
 Result<std::string> ServedTraces::read(std::string_view set, std::int64_t rank,
@@ -154,8 +156,9 @@ Result<std::string> ServedTraces::read(std::string_view set, std::int64_t rank,
                    "this daemon does not have the trace; its profile may have been removed");
   };
   if (!are_taken() || !is_trace_set(set)) return missing();
-  std::ifstream file(file_of(set, rank), std::ios::binary);
-  if (!file) return missing();
+  auto opened = open_regular_file(file_of(set, rank), Links::refused);
+  if (!opened) return missing();
+  FileReader file(std::move(*opened));
   std::string piece(kTracePieceBytes, '\0');
   file.seekg(offset);
   file.read(piece.data(), std::ssize(piece));

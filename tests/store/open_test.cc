@@ -13,6 +13,7 @@
 #include "store/sqlite/connection.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/sqlite_database.h"
+#include "tests/odd_files.h"
 #include "tests/scoped_environment.h"
 #include "tests/store/check_store.h"
 #include "tests/store/fixtures.h"
@@ -428,6 +429,55 @@ TEST(OpenStore, AValueThatNoVersionWritesIsReportedAsDamage) {
                  check(store->promotions({})) && check(store->quarantined(1, 1)) &&
                  check(store->audit({})));
   }
+}
+
+TEST(OpenStore, OneThatEverybodyCanChangeIsRefused) {
+  const TemporaryFolder dir;
+  const std::string folder = dir.file("open"), path = folder + "/hocket.db";
+  fill(path);
+  ASSERT_EQ(::chmod(path.c_str(), 0666), 0);
+  expect_refused(path, HasSubstr("chmod o-w " + path));
+  ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+  ASSERT_EQ(::chmod(folder.c_str(), 0777), 0);
+  expect_refused(path, HasSubstr("chmod o-w " + folder));
+  ASSERT_EQ(::chmod(folder.c_str(), 01777), 0);
+  EXPECT_TRUE(open_store(path)) << "as in /tmp";
+}
+
+TEST(OpenStore, WhatLiesBesideIsNotWaitedFor) {
+  const TemporaryFolder dir;
+  const std::string path = dir.file("hocket.db");
+  fill(path);
+  for (const char* beside : {"-journal", "-wal", "-shm"}) {
+    for_odd_files(
+        path + beside,
+        [&] {
+          (void)open_store(path);
+          (void)open_store(path, {.read_only = true});
+        },
+        [&](const OddFile& odd, bool ended) {
+          EXPECT_TRUE(ended) << odd.kind << beside;
+          EXPECT_THAT(message_of(open_store(path)), HasSubstr(beside)) << odd.kind;
+        });
+  }
+  EXPECT_TRUE(open_store(path));
+}
+
+TEST(OpenStore, ItsFilesAreItsOwnersAloneWhateverTheUmask) {
+  const TemporaryFolder dir;
+  const std::string path = dir.file("new/hocket.db");
+  const auto before = ::umask(0);
+  const auto store = must(open_store(path));
+  must(store->upsert_topology(sample_topology()));
+  ::umask(before);
+  int files = 0;
+  for (const auto& entry : fs::directory_iterator(dir.file("new"))) {
+    struct stat status = {};
+    ASSERT_EQ(::stat(entry.path().c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0600u) << entry.path();
+    ++files;
+  }
+  EXPECT_EQ(files, 3) << "the store, -wal and -shm";
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "cli/verbs/verb.h"
 #include "client/link/environment.h"
 #include "core/base/plain_text.h"
+#include "core/base/secret.h"
 #include "core/greeting/rendezvous_secret.h"
 #include "core/protocol/host_port.h"
 #include "core/protocol/ip_address.h"
@@ -32,6 +33,10 @@ Result<ParameterServerOptions> server_options(const ParamServerOptions& options)
   const auto memory = parse_size(options.memory);
   if (!memory) return failure(memory.error().in("--memory"));
   std::string secret = process_environment(kRendezvousSecretVariable).value_or("");
+  if (!secret.empty()) {
+    const auto ok = check_secret(secret);
+    if (!ok) return failure(ok.error().in(kRendezvousSecretVariable));
+  }
   if (secret.empty() && !options.insecure && !is_loopback_host(address->host)) {
     return failure(ErrorCode::invalid_argument,
                    "--listen: whoever reaches " + options.listen +

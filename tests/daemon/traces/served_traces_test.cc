@@ -10,6 +10,7 @@
 #include "archive/profiles/transfer/http_trace_transfer.h"
 #include "core/base/clock.h"
 #include "core/files/private_file.h"
+#include "tests/odd_files.h"
 #include "tests/store/fixtures.h"
 
 namespace hocket {
@@ -125,6 +126,46 @@ TEST_F(ServedTracesTest, GoWithTheirProfileAndAreGivenTimeBefore) {
   }
   EXPECT_EQ(must(traces_.sweep({}, later_ns)).sets, 1);
   EXPECT_EQ(must(ServedTraces({.folder = folder_.file("none")}).sweep({}, later_ns)).sets, 0);
+}
+
+TEST_F(ServedTracesTest, AreTheirOwnersAloneWhateverTheUmask) {
+  const auto before = ::umask(0);
+  const auto set = must(traces_.make_set("ada"));
+  must(traces_.append(set.id, 0, 0, "trace"));
+  ::umask(before);
+  for (const auto& [path, mode] :
+       {std::pair{folder_.file("served"), 0700u},
+        std::pair{folder_.file("served/" + set.id), 0700u},
+        std::pair{folder_.file("served/" + set.id + "/rank-0.sqlite"), 0600u},
+        std::pair{folder_.file("served/" + set.id + "/store"), 0600u}}) {
+    struct stat status = {};
+    ASSERT_EQ(::stat(path.c_str(), &status), 0) << path;
+    EXPECT_EQ(status.st_mode & 0777, mode) << path;
+  }
+}
+
+TEST_F(ServedTracesTest, WhatIsNoFileIsNeitherReadNorWritten) {
+  const auto set = must(traces_.make_set("ada"));
+  for (const char* name : {"/rank-0.sqlite", "/store"}) {
+    const std::string path = folder_.file("served/" + set.id + name);
+    const auto use = [&] {
+      (void)traces_.read(set.id, 0, 0);
+      (void)traces_.append(set.id, 0, 0, "trace");
+      (void)traces_.sweep({}, 0);
+    };
+    for_odd_files(path, use, [&](const OddFile& odd, bool ended) {
+      EXPECT_TRUE(ended) << odd.kind;
+      if (std::string_view(name) == "/store") return;
+      EXPECT_FALSE(traces_.read(set.id, 0, 0)) << odd.kind;
+      EXPECT_FALSE(traces_.append(set.id, 0, 0, "trace")) << odd.kind;
+    });
+  }
+}
+
+TEST_F(ServedTracesTest, AFolderThatOthersCanWriteIsNotUsed) {
+  must(traces_.make_set("ada"));
+  ASSERT_EQ(::chmod(folder_.file("served").c_str(), 0777), 0);
+  EXPECT_THAT(message_of(traces_.make_set("ada")), HasSubstr("chmod go-w"));
 }
 
 }  // namespace
