@@ -2,16 +2,50 @@
 
 #include "daemon/server/tls.h"
 
+#include <openssl/err.h>
+#include <openssl/pemerr.h>
+#include <openssl/x509err.h>
+
+#include "core/files/file_problem.h"
+
 namespace hocket {
 namespace {
 
 namespace ssl = boost::asio::ssl;
 
+/// Returns why OpenSSL could not use a readable file.
+std::string reason_of(const boost::system::error_code& error) {
+  switch (ERR_GET_REASON(static_cast<unsigned long>(error.value()))) {
+    case PEM_R_NO_START_LINE:
+    case ERR_R_UNSUPPORTED:
+      return "it holds none in PEM form, which begins with -----BEGIN";
+    case PEM_R_BAD_PASSWORD_READ:
+    case PEM_R_BAD_DECRYPT:
+      return "it is encrypted; `openssl pkey -in FILE -out PLAIN` decrypts it";
+    default:
+      return error.message();
+  }
+}
+
 tl::unexpected<Error> unusable(std::string_view what, const std::string& file,
                                const boost::system::error_code& error) {
-  return failure(ErrorCode::invalid_argument, "TLS: the " + std::string(what) + " in '" + file +
-                                                  "' cannot be used: " + error.message() +
-                                                  "; name a readable PEM file that holds it");
+  const std::string problem = file_problem(file);
+  return failure(ErrorCode::invalid_argument,
+                 "TLS: the " + std::string(what) + " in '" + file +
+                     "' cannot be used: " + (problem.empty() ? reason_of(error) : problem) +
+                     "; name a readable PEM file that holds it");
+}
+
+tl::unexpected<Error> no_pair(const TlsFiles& files) {
+  return failure(ErrorCode::invalid_argument, "TLS: the key in '" + files.key_file +
+                                                  "' does not belong to the certificate in '" +
+                                                  files.certificate_file +
+                                                  "'; give the two that were made together");
+}
+
+bool is_mismatch(const boost::system::error_code& error) {
+  const int reason = ERR_GET_REASON(static_cast<unsigned long>(error.value()));
+  return reason == X509_R_KEY_VALUES_MISMATCH || reason == X509_R_KEY_TYPE_MISMATCH;
 }
 
 }  // namespace
@@ -28,13 +62,9 @@ Result<ssl::context> make_tls(const TlsFiles& files) {
   context.use_certificate_chain_file(files.certificate_file, error);
   if (error) return unusable("certificate", files.certificate_file, error);
   context.use_private_key_file(files.key_file, ssl::context::pem, error);
+  if (error && is_mismatch(error)) return no_pair(files);
   if (error) return unusable("key", files.key_file, error);
-  if (SSL_CTX_check_private_key(context.native_handle()) != 1) {
-    return failure(ErrorCode::invalid_argument, "TLS: the key in '" + files.key_file +
-                                                    "' does not belong to the certificate "
-                                                    "in '" +
-                                                    files.certificate_file + "'");
-  }
+  if (SSL_CTX_check_private_key(context.native_handle()) != 1) return no_pair(files);
   return context;
 }
 
