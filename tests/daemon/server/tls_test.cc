@@ -175,6 +175,27 @@ TEST(Tls, TellsAClientWithoutTlsWhatThePortSpeaks) {
   EXPECT_TRUE(client.is_closed());
 }
 
+TEST(Tls, SaysWhatIsWrongWithItsFiles) {
+  hocket::TemporaryFolder folder;
+  const TlsFiles good = make_files(folder, "good"), other = make_files(folder, "other");
+  const std::string text = folder.write("text", "text");
+  const std::pair<TlsFiles, const char*> cases[] = {
+      {{folder.file("none"), good.key_file}, "the certificate in"},
+      {{folder.file("none"), good.key_file}, "No such file or directory"},
+      {{good.certificate_file, folder.file("none")}, "the key in"},
+      {{good.certificate_file, folder.file("none")}, "No such file or directory"},
+      {{folder.path(), good.key_file}, "folder"},
+      {{text, good.key_file}, "it holds none in PEM form"},
+      {{good.certificate_file, text}, "it holds none in PEM form"},
+      {{good.certificate_file, other.key_file}, "does not belong to the certificate"},
+  };
+  for (const auto& [files, why] : cases) {
+    const auto context = make_tls(files);
+    ASSERT_FALSE(context);
+    EXPECT_THAT(context.error().message, HasSubstr(why));
+  }
+}
+
 TEST(Tls, TakesTheOldestVersionThatIsAllowed) {
   hocket::TemporaryFolder folder;
   ServerOptions options;
