@@ -17,8 +17,8 @@
 
 namespace hocket {
 
-/// Says whether a symbolic link at the end of a path is followed. In a folder that is hocket's own nobody
-/// puts one for a reason.
+/// Says whether a symbolic link at the end of a path is followed. In a folder that is hocket's own
+/// nobody puts one for a reason.
 enum class Links { followed, refused };
 
 /// Returns "a named pipe", "a folder" and so on for the type in a mode of stat(2).
