@@ -68,7 +68,7 @@ std::string replaced(std::string_view text, Hidden&& hidden) {
 /// Returns \uXXXX, two of them beyond U+FFFF.
 std::string escape(char32_t code) {
   const auto text = [](unsigned unit) {
-    char escaped[8];
+    char escaped[12];
     std::snprintf(escaped, sizeof escaped, "\\u%04x", unit);
     return std::string(escaped);
   };
