@@ -254,9 +254,10 @@ int hocket_client_save_traces(const hocket_client* client, const char* const* fi
 
 // Where the processes of a job find each other, if they share nothing but the daemon that
 // HOCKET_DAEMON names: one publishes a text of at most 2048 bytes under a name of at most 100
-// letters, digits, "-", "_" and ".", the others find it, for an hour. Take up to two seconds.
-// Return 0, or -1, also where nothing was published yet. `text` has room for `text_bytes` bytes
-// with the final NUL.
+// letters, digits, "-", "_" and ".", the others find it if their tokens have the same name, for 90
+// seconds; whoever may be late is found by publishing again. Take up to two seconds. Return 0, or
+// -1, also where nothing was published yet. `text` has room for `text_bytes` bytes with the final
+// NUL.
 int hocket_meeting_publish(const char* name, const char* text);
 int hocket_meeting_find(const char* name, char* text, size_t text_bytes);
 

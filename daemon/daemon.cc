@@ -22,6 +22,7 @@ class AssembledDaemon final : public Daemon {
                 .log = options.log,
                 .now_unix_ns = options.now_unix_ns,
                 .is_daemon = options.is_daemon,
+                .hidden_folders = std::move(options.hidden_folders),
                 .traces = std::move(options.traces),
                 .searches = &searches_}),
         keeper_({.store = store,

@@ -34,6 +34,8 @@ struct DaemonOptions {
   ServedTracesOptions traces = {};
   /// Path or URI of the store, as given to open_store(); locates the traces of removed profiles.
   std::string store_path = {};
+  /// Folders whose paths only administrators see.
+  std::vector<std::string> hidden_folders = {};
   WallClock now_unix_ns = system_unix_ns;
 };
 

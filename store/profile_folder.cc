@@ -1,5 +1,8 @@
 #include "store/profile_folder.h"
 
+#include <sys/stat.h>
+
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -7,6 +10,7 @@
 #include <system_error>
 
 #include "core/files/folder_removal.h"
+#include "core/files/private_file.h"
 #include "core/protocol/state_folder.h"
 #include "store/rules/row_rules.h"
 #include "store/store_uri.h"
@@ -31,6 +35,30 @@ bool is_trace_file(std::string_view name) {
   return name.starts_with(kTracePrefix) && name.find(kTraceSuffix) != std::string_view::npos;
 }
 
+mode_t mode_of(const std::string& path, mode_t otherwise) {
+  struct stat status = {};
+  return ::stat(path.c_str(), &status) == 0 ? status.st_mode : otherwise;
+}
+
+/// Makes the folder for the profiles of a store, if it is missing, for those who can use the store.
+Result<void> make_profiles_folder(const std::string& store_path, const std::string& folder) {
+  if (is_postgres_uri(store_path)) {
+    if (variable("HOCKET_TRACES").empty()) return create_private_folders(folder);
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (!error) return {};
+    return failure(ErrorCode::unavailable,
+                   "cannot make the folder " + folder + ": " + error.message());
+  }
+  HOCKET_TRY(create_private_folders(fs::path(folder).parent_path()));
+  const mode_t readers = mode_of(store_path, 0600) & 0666;
+  // Whoever can read a folder needs to enter it.
+  if (::mkdir(folder.c_str(), 0700 | readers | (readers & 0444) >> 2) == 0 || errno == EEXIST)
+    return {};
+  return failure(ErrorCode::unavailable, "cannot make the folder " + folder + ": " +
+                                             std::generic_category().message(errno));
+}
+
 /// Creates the folder of the first of name_of(0), name_of(1), … that no profile has.
 Result<ProfileFolder> create_first_free(const std::vector<ProfileRow>& rows,
                                         const std::string& store_path,
@@ -39,17 +67,18 @@ Result<ProfileFolder> create_first_free(const std::vector<ProfileRow>& rows,
   HOCKET_TRY(profiles);
   std::set<std::string> taken;
   for (const ProfileRow& row : rows) taken.insert(row.name);
-  std::error_code error;
-  fs::create_directories(*profiles, error);
-  for (std::int64_t attempt = 0; !error; ++attempt) {
+  HOCKET_TRY(make_profiles_folder(store_path, *profiles));
+  const mode_t mode = (mode_of(*profiles, 0700) & 0777) | 0700;
+  for (std::int64_t attempt = 0;; ++attempt) {
     const std::string name = name_of(attempt);
     if (taken.contains(name)) continue;
     const fs::path path = fs::path(*profiles) / name;
-    // Returns false if the folder exists, also if another process created it.
-    if (fs::create_directory(path, error)) return ProfileFolder{name, path};
+    if (::mkdir(path.c_str(), mode) == 0) return ProfileFolder{name, path};
+    // Another process may have created it.
+    if (errno == EEXIST) continue;
+    return failure(ErrorCode::unavailable, "cannot make a folder for a profile in " + *profiles +
+                                               ": " + std::generic_category().message(errno));
   }
-  return failure(ErrorCode::unavailable,
-                 "cannot make a folder for a profile in " + *profiles + ": " + error.message());
 }
 
 }  // namespace

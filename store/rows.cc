@@ -1,5 +1,6 @@
 #include "store/rows.h"
 
+#include <algorithm>
 #include <array>
 
 namespace hocket {
@@ -46,6 +47,19 @@ Result<PromotionOrigin> parse_promotion_origin(std::string_view text) {
 
 Result<PromotionStage> parse_promotion_stage(std::string_view text) {
   return parse<PromotionStage>(text, kStages, "stage of a promotion");
+}
+
+bool is_for(const PromotionRow& version, std::string_view owner) {
+  if (version.stage == PromotionStage::released) return true;
+  return version.stage == PromotionStage::staged && !owner.empty() &&
+         std::ranges::find(version.kept_by, owner) != version.kept_by.end();
+}
+
+const PromotionRow* newest_for(const std::vector<PromotionRow>& versions, std::string_view owner) {
+  for (auto row = versions.rbegin(); row != versions.rend(); ++row) {
+    if (is_for(*row, owner)) return &*row;
+  }
+  return nullptr;
 }
 
 }  // namespace hocket

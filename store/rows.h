@@ -166,7 +166,7 @@ enum class PromotionOrigin {
 };
 
 enum class PromotionStage {
-  staged,     ///< tried by a canary
+  staged,     ///< tried by canaries, and used by jobs of the owners that have kept it
   released,   ///< used by every job
   withdrawn,  ///< taken back
   held,       ///< used by no job: recorded while the key was pinned, or no job could try it
@@ -186,6 +186,8 @@ struct NewPromotion {
   PromotionStage stage = PromotionStage::released;  ///< staged or released
   std::string actor = {};                           ///< the person or program; UTF-8
   std::string note = {};                            ///< the reason; UTF-8
+  /// Owners of jobs that have kept it, of a staged version (PromotionRow::kept_by).
+  std::vector<std::string> kept_by = {};
 };
 
 /// One version of a key's configuration; its id is the version's number.
@@ -200,9 +202,22 @@ struct PromotionRow {
   PromotionStage stage = PromotionStage::released;
   std::string actor = {}, note = {};
   std::string removed_study = {};  ///< name of its study, once that is removed; otherwise empty
+  /// The parameters that its study declares (core/protocol/declaration.h), or those of the version
+  /// whose configuration it is again; empty if there are none.
+  nlohmann::json declared = nlohmann::json::object();
+  /// Names of the tokens whose jobs have kept it: while it is staged, jobs of these owners get it.
+  std::vector<std::string> kept_by = {};
 
   bool operator==(const PromotionRow&) const = default;
 };
+
+/// Returns whether jobs of `owner` that start may get a version: if it is released, or the owner's
+/// jobs have kept it. The empty owner stands for readers without a token.
+bool is_for(const PromotionRow& version, std::string_view owner);
+
+/// Returns the version of one key that jobs of `owner` get, the newest that is for them; null if
+/// there is none. `versions` are in the order of their ids.
+const PromotionRow* newest_for(const std::vector<PromotionRow>& versions, std::string_view owner);
 
 /// Absent fields match everything.
 struct PromotionFilter {

@@ -24,11 +24,12 @@ bool is_measured(const std::vector<PromotionRow>& rows, const nlohmann::json& co
 
 Result<std::optional<RunnableVersion>> runnable_version(Store& store, const ConfigKey& key,
                                                         const RunnableValues& can_run,
-                                                        std::vector<std::string>& passed_over) {
+                                                        std::vector<std::string>& passed_over,
+                                                        std::string_view owner) {
   const auto rows = store.promotions({.key = key});
   HOCKET_TRY(rows);
   for (auto row = rows->rbegin(); row != rows->rend(); ++row) {
-    if (row->stage != PromotionStage::released) continue;
+    if (!is_for(*row, owner)) continue;
     auto config = promoted_schedule(*row);
     if (!config) {
       const auto origin = origin_of(store, *row);

@@ -150,6 +150,11 @@ class Store {
   virtual Result<void> set_stage(std::int64_t promotion_id, PromotionStage stage,
                                  std::string_view actor, std::string_view note) = 0;
 
+  /// Adds an owner whose jobs have kept a staged version. No effect if it is there already or the
+  /// version is not staged any more; invalid_argument for an empty owner.
+  virtual Result<void> add_keeper(std::int64_t promotion_id, std::string_view owner,
+                                  std::string_view actor, std::string_view note) = 0;
+
   /// Returns the released version with the highest id for the two fingerprints, if any.
   virtual Result<std::optional<PromotionRow>> current_promotion(
       std::string_view topology_fingerprint, std::string_view workload_fingerprint) = 0;
@@ -184,7 +189,7 @@ class Store {
   virtual Result<std::int64_t> lift_quarantine(std::int64_t topology_id, std::int64_t workload_id,
                                                std::string_view actor) = 0;
 
-  /// Adds an audit entry. remove_study, promote, set_stage, set_key_state, quarantine,
+  /// Adds an audit entry. remove_study, promote, set_stage, add_keeper, set_key_state, quarantine,
   /// lift_quarantine and prune_audit add their own, under these names and in the same transaction,
   /// if they change something.
   virtual Result<void> record_audit(const NewAudit& audit) = 0;

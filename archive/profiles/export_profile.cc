@@ -7,6 +7,8 @@
 #include <system_error>
 #include <utility>
 
+#include "core/files/file_stream.h"
+#include "core/files/regular_file.h"
 #include "profiler/formats/chrome_trace.h"
 #include "profiler/formats/perfetto.h"
 
@@ -20,11 +22,12 @@ Error unwritable(const std::string& path) {
   return {ErrorCode::unavailable, path + ": " + std::generic_category().message(number)};
 }
 
-Result<void> write_to(const std::string& path,
-                      const std::function<Result<void>(std::ostream&)>& write) {
+using Write = std::function<Result<void>(std::ostream&)>;
+
+/// Writes to `out`, which is `path`, and closes it.
+template <class Stream>
+Result<void> write_to(Stream& out, const std::string& path, const Write& write) {
   errno = 0;
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  if (!out) return failure(unwritable(path));
   auto written = write(out);
   if (written && out.flush()) out.close();
   if (written && out) return {};
@@ -34,13 +37,19 @@ Result<void> write_to(const std::string& path,
 
 /// Writes to `path`: directly if it is not a regular file, such as a pipe; else replaces the file
 /// once it is complete.
-Result<void> replace_file(const std::string& path,
-                          const std::function<Result<void>(std::ostream&)>& write) {
+Result<void> replace_whole(const std::string& path, const Write& write) {
   std::error_code error;
   const auto status = fs::status(path, error);
-  if (fs::exists(status) && !fs::is_regular_file(status)) return write_to(path, write);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    errno = 0;
+    std::ofstream out(path, std::ios::binary | std::ios::trunc);
+    return out ? write_to(out, path, write) : failure(unwritable(path));
+  }
   const std::string part = path + ".part";
-  auto written = write_to(part, write);
+  auto opened = open_to_write(part, Writing::from_begin, 0666, Links::refused);
+  HOCKET_TRY(opened);
+  FileWriter out(std::move(*opened));
+  auto written = write_to(out, part, write);
   if (written) {
     fs::rename(part, path, error);
     if (!error) return {};
@@ -72,7 +81,7 @@ Result<std::vector<std::string>> export_profile(const LoadedProfile& profile, Ex
 Result<std::vector<std::string>> export_profile_to(const LoadedProfile& profile,
                                                    ExportFormat format, const std::string& path) {
   std::vector<std::string> notes;
-  HOCKET_TRY(replace_file(path, [&](std::ostream& out) -> Result<void> {
+  HOCKET_TRY(replace_whole(path, [&](std::ostream& out) -> Result<void> {
     auto written = export_profile(profile, format, out);
     HOCKET_TRY(written);
     notes = std::move(*written);
@@ -82,7 +91,7 @@ Result<std::vector<std::string>> export_profile_to(const LoadedProfile& profile,
 }
 
 Result<void> write_whole_file(const std::string& path, std::string_view text) {
-  return replace_file(path, [&](std::ostream& out) -> Result<void> {
+  return replace_whole(path, [&](std::ostream& out) -> Result<void> {
     out.write(text.data(), static_cast<std::streamsize>(text.size()));
     return {};
   });

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "store/profile_folder.h"
-#include "store/rules/row_rules.h"
 
 namespace hocket {
 namespace {
@@ -45,11 +44,9 @@ std::string age_text(std::int64_t age_ns) {
 /// Removes one profile's files, as prune_profiles() describes; returns why some are left, or "".
 std::string remove_files(const std::string& store_path, const ProfileRow& row,
                          PruneResult& pruned) {
-  // The profile's folder may also have files that a killed writer left there.
-  std::set<std::string> folders;
   const auto profiles = profiles_folder(store_path);
   if (!profiles) return profiles.error().message;
-  if (rules::check_name("profile", row.name)) folders.insert(fs::path(*profiles) / row.name);
+  std::set<std::string> folders;
   for (const ProfileRank& rank : row.ranks) {
     if (rank.trace_path.empty() || parse_trace_url(rank.trace_path)) continue;
     if (is_own_trace(store_path, rank.trace_path, row.name)) {
@@ -63,6 +60,12 @@ std::string remove_files(const std::string& store_path, const ProfileRow& row,
     if (!freed_bytes) return freed_bytes.error().message;
     pruned.freed_bytes += *freed_bytes;
   }
+  // It may also have files that a killed writer left there. A row whose name is no profile's, which
+  // an earlier version may have made, has no folder.
+  const auto left_over = remove_profile_folder(store_path, row.name);
+  if (!left_over && left_over.error().code != ErrorCode::invalid_argument)
+    return left_over.error().message;
+  pruned.freed_bytes += left_over.value_or(0);
   return {};
 }
 

@@ -10,8 +10,8 @@
 namespace hocket {
 namespace {
 
-bool is_tuned(const Space* tuned, const std::string& name) {
-  return tuned == nullptr || std::ranges::count(tuned->parameters(), name, &Parameter::name) > 0;
+bool is_tuned(const Declaration& declaration, const std::string& name) {
+  return declaration.parameters.empty() || find_parameter(declaration, name) != nullptr;
 }
 
 /// "BUCKET_MB" → "--bucket-mb".
@@ -25,22 +25,20 @@ std::string option_for(std::string name) {
 
 }  // namespace
 
-Result<PromotedSetting> promoted_setting(const nlohmann::json& config, const Space* tuned) {
+Result<PromotedSetting> promoted_setting(const nlohmann::json& config,
+                                         const Declaration& declaration) {
+  HOCKET_TRY(check_declared(config, declaration));
   PromotedSetting setting;
-  auto others = config;
+  auto values = other_fields(config);
   if (config.contains("format")) {
     auto schedule = schedule_config_from_json(config);
     HOCKET_TRY(schedule);
-    schedule->unknown_fields.clear();
-    const nlohmann::json knobs = knob_values(*schedule), own = to_json(*schedule);
-    for (const auto& [name, value] : own.items()) others.erase(name);
-    for (const auto& [name, value] : knobs.items()) {
-      others.erase(name);
-      if (is_tuned(tuned, name) && !value.is_null()) others[name] = value;
-    }
+    const nlohmann::json knobs = knob_values(*schedule);
+    for (const auto& [name, value] : knobs.items())
+      if (is_tuned(declaration, name) && !value.is_null()) values[name] = value;
     setting.schedule = std::move(*schedule);
   }
-  auto params = params_from_json(others);
+  auto params = params_from_json(values);
   HOCKET_TRY(params);
   setting.params = std::move(*params);
   return setting;

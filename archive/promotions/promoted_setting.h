@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/protocol/declaration.h"
 #include "core/step/schedule_config.h"
-#include "tuner/space/space.h"
+#include "tuner/space/params.h"
 #include "tuner/trial/command_call.h"
 #include "tuner/trial/placeholder.h"
 
@@ -21,9 +22,10 @@ struct PromotedSetting {
   std::optional<ScheduleConfig> schedule = {};
 };
 
-/// Reads the configuration of a version. `tuned` is the space of the study that promoted it, or
-/// null: then every knob of the scheduler counts as tuned.
-Result<PromotedSetting> promoted_setting(const nlohmann::json& config, const Space* tuned);
+/// Reads the configuration of a version, and refuses what is not declared. Its parameters are the
+/// declared ones; where there are none, all knobs of the scheduler.
+Result<PromotedSetting> promoted_setting(const nlohmann::json& config,
+                                         const Declaration& declaration);
 
 /// Returns the call of `command` with the setting, as a trial of `hocket tune` makes it
 /// (tuner/trial/command_call.h).

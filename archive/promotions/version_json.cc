@@ -19,6 +19,7 @@ Result<nlohmann::json> version_json(Store& store, const PromotionRow& version) {
                         {"study_removed", !version.removed_study.empty()},
                         {"actor", version.actor},
                         {"note", version.note},
+                        {"kept_by", version.kept_by},
                         {"promoted_at_ns", version.promoted_at_ns},
                         {"config", version.config},
                         {"value", measured(&MeasuredGain::value)},

@@ -41,12 +41,12 @@ std::string event_data() {
   return data;
 }
 
-/// Returns a configuration with the time of its push, in fields that hocket keeps and ignores.
+/// Returns a configuration with the time of its push, in the names of regions that no step has.
 nlohmann::json dated_config() {
-  nlohmann::json config = to_json(ScheduleConfig{});
-  config["published_ns"] = monotonic_ns();
-  config["padding"] = std::string(200, '.');
-  return config;
+  ScheduleConfig config;
+  config.regions["published_ns:" + std::to_string(monotonic_ns())] = {};
+  config.regions[std::string(170, '.')] = {};
+  return to_json(config);
 }
 
 void report_port(int answers, std::uint16_t port) {

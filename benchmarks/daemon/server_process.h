@@ -42,7 +42,7 @@ class ServerProcess {
   /// time of publishing in nanoseconds of the monotonic clock. For the daemon an event is a push,
   /// so the time includes that of the store.
   void publish();
-  static constexpr const char* kPublishedAt = "\"published_ns\":";
+  static constexpr const char* kPublishedAt = "\"published_ns:";
 
   /// Return the resident memory of the process now, and its largest so far.
   double memory_mb() const { return memory_mb("VmRSS:"); }

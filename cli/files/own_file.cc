@@ -12,6 +12,7 @@ namespace hocket {
 namespace {
 
 constexpr mode_t kWriteByAll = S_IWOTH;
+constexpr mode_t kWriteByOthers = S_IWGRP | S_IWOTH;
 constexpr mode_t kAnyByOthers = S_IRWXG | S_IRWXO;
 
 /// Type and permissions that files of one kind must have.
@@ -28,10 +29,10 @@ struct KindRule {
 constexpr std::array kRules = {
     KindRule{"store", S_IFREG, kWriteByAll, "the first study or profile makes it", false, true},
     KindRule{"traces", S_IFDIR, kWriteByAll, "a job that is profiled makes it", false, true},
-    KindRule{"state folder", S_IFDIR, kWriteByAll, "made with the first file in it"},
+    KindRule{"state folder", S_IFDIR, kWriteByOthers, "made with the first file in it"},
     KindRule{"token", S_IFREG, kAnyByOthers, "`hocket serve` makes it", true},
     KindRule{"served traces", S_IFDIR, kAnyByOthers, "`hocket serve --serve-traces` makes it"},
-    KindRule{"cache folder", S_IFDIR, kWriteByAll, "a job that asks a daemon makes it"},
+    KindRule{"cache folder", S_IFDIR, kWriteByOthers, "a job that asks a daemon makes it"},
     KindRule{"last good", S_IFREG, kWriteByAll, "a job that asks a daemon makes it"},
     KindRule{"scratch", S_IFDIR, kAnyByOthers, "made by `hocket tune` and `hocket run`"},
 };
@@ -47,8 +48,10 @@ const KindRule& rule_of(OwnKind kind) {
 
 /// Returns the command that takes the forbidden permissions away.
 std::string mend_text(const std::string& path, mode_t forbidden) {
-  return shell_text(
-      std::array<std::string, 3>{"chmod", forbidden == kAnyByOthers ? "go-rwx" : "o-w", path});
+  const char* const change = forbidden == kAnyByOthers     ? "go-rwx"
+                             : forbidden == kWriteByOthers ? "go-w"
+                                                           : "o-w";
+  return shell_text(std::array<std::string, 3>{"chmod", change, path});
 }
 
 }  // namespace

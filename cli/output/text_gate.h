@@ -13,7 +13,7 @@
 
 namespace hocket {
 
-/// What hocket itself does to a terminal.
+/// A thing that hocket itself does to a terminal.
 enum class TerminalControl {
   clear_line,         ///< to the beginning of the line, and clear it
   clear_to_line_end,  ///< from the cursor

@@ -22,9 +22,7 @@ Values values_of(const nlohmann::json& config) {
   const auto schedule = schedule_config_from_json(config);
   if (config.contains("format") && schedule) {
     const nlohmann::json known = to_json(*schedule), knobs = knob_values(*schedule);
-    for (const auto& [name, value] : known.items()) {
-      if (!schedule->unknown_fields.contains(name)) others.erase(name);
-    }
+    for (const auto& [name, value] : known.items()) others.erase(name);
     for (const auto& [name, value] : knobs.items()) {
       others.erase(name);
       values[name] = value_as_text(value);

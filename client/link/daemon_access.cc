@@ -6,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "core/files/owned_path.h"
 #include "core/protocol/daemon_token.h"
 #include "core/protocol/ip_address.h"
 #include "core/protocol/state_folder.h"
@@ -67,6 +68,8 @@ Result<std::string> find_token(const DaemonAddress& address, const Environment& 
   const std::string folder =
       state_folder(environment("XDG_STATE_HOME").value_or(""), environment("HOME").value_or(""));
   if (!is_loopback_host(address.host) || folder.empty()) return std::string();
+  if (const auto ok = check_private_folder(folder); !ok)
+    return failure(ok.error().in("the daemon's token"));
   auto token = read_daemon_token(daemon_token_path(folder, address.port));
   if (!token && token.error().code == ErrorCode::not_found) return std::string();
   if (!token) return failure(as_bad_input(token.error()).in("the daemon's token"));

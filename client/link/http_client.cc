@@ -28,6 +28,8 @@ using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr std::size_t kMaxErrorBytes = 64 << 10;
+/// Limits the bytes received and not parsed, such as a line among chunks that does not end.
+constexpr std::size_t kMaxBufferBytes = 128 << 10;
 constexpr std::int64_t kMaxCertificateBytes = 16 << 20;
 
 /// Result of a name lookup, shared with the thread that runs it.
@@ -210,7 +212,8 @@ class HttpClient::Connection {
     auto& message = parser.get();
     response = {static_cast<int>(message.result_int()), field(message, http::field::content_type),
                 field(message, http::field::etag), std::move(message.body())};
-    if (!message.keep_alive()) close();
+    // Bytes that follow an answer unasked are no answer to the next request.
+    if (!message.keep_alive() || buffer_.size() > 0 || response.status < 200) close();
     return {};
   }
 
@@ -242,8 +245,15 @@ class HttpClient::Connection {
   }
 
   Error failed(error_code error, const std::string& what) const {
-    if (error != asio::error::timed_out)
-      return {ErrorCode::unavailable, name_ + ": " + what + ": " + error.message()};
+    // A server of TLS answers a request without it by an alert, or not at all.
+    const bool may_be_tls = !daemon_.address.tls && (error == http::error::end_of_stream ||
+                                                     error == http::error::partial_message ||
+                                                     error == http::error::bad_version);
+    if (error != asio::error::timed_out) {
+      return {ErrorCode::unavailable,
+              name_ + ": " + what + ": " + error.message() +
+                  (may_be_tls ? " (it may speak TLS: https:// in place of http://)" : "")};
+    }
     if (std::chrono::steady_clock::now() >= limited(Deadline::max()))
       return {ErrorCode::interrupted, name_ + ": the client was closed"};
     return {ErrorCode::timed_out, name_ + " did not answer in time"};
@@ -265,7 +275,7 @@ class HttpClient::Connection {
   std::optional<asio::ssl::context> tls_context_;
   std::optional<asio::ssl::stream<tcp::socket&>> tls_;  ///< layered over socket_
   std::string distrust_;  ///< why the last certificate was refused; empty if it was not
-  boost::beast::flat_buffer buffer_;
+  boost::beast::flat_buffer buffer_{kMaxBufferBytes};
   std::array<char, 8192> chunk_;
 };
 
@@ -341,9 +351,12 @@ Result<void> HttpClient::Connection::make_tls_context() {
 void HttpClient::Connection::note_distrust(bool is_trusted, X509_STORE_CTX* context) {
   const std::string& host = daemon_.address.host;
   if (!is_trusted) {
+    const int why = X509_STORE_CTX_get_error(context);
+    const bool is_time = why == X509_V_ERR_CERT_HAS_EXPIRED || why == X509_V_ERR_CERT_NOT_YET_VALID;
     distrust_ = std::string("its certificate is not trusted: ") +
-                X509_verify_cert_error_string(X509_STORE_CTX_get_error(context)) +
-                "; HOCKET_CA_FILE can name the authority to trust";
+                X509_verify_cert_error_string(why) +
+                (is_time ? "; the daemon needs a new one, or this host's clock is wrong"
+                         : "; HOCKET_CA_FILE can name the authority to trust");
     return;
   }
   const std::string names = certificate_names(X509_STORE_CTX_get_current_cert(context));

@@ -1,8 +1,6 @@
 #include "client/start/client.h"
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -10,6 +8,7 @@
 #include "core/base/json.h"
 #include "core/base/json_reader.h"
 #include "core/base/plain_text.h"
+#include "core/files/regular_file.h"
 #include "core/protocol/config_key.h"
 #include "core/step/declared_knob.h"
 
@@ -152,27 +151,20 @@ Result<FetchedConfig> fetch_config(const Topology& topology, const Workload& wor
 Result<void> write_report(const RunReport& report, const Environment& environment) {
   const auto path = environment("HOCKET_REPORT");
   if (!path) return {};
-  const std::string unfinished = *path + ".part";
-  {
-    std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
-    file << to_json(report).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
-    file.close();
-    if (!file) return failure(ErrorCode::unavailable, "HOCKET_REPORT: cannot write " + unfinished);
-  }
-  std::error_code error;
-  std::filesystem::rename(unfinished, *path, error);
-  if (error)
-    return failure(ErrorCode::unavailable,
-                   "HOCKET_REPORT: cannot write " + *path + ": " + error.message());
+  const auto written = replace_file(
+      *path, to_json(report).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  if (!written) return failure(written.error().in("HOCKET_REPORT"));
   return {};
 }
 
 IterationLog::IterationLog(const Environment& environment) {
-  if (const auto path = environment("HOCKET_ITERATIONS")) file_.open(*path, std::ios::app);
+  const auto path = environment("HOCKET_ITERATIONS");
+  if (!path) return;
+  if (auto file = open_to_write(*path, Writing::at_end)) file_ = std::move(*file);
 }
 
 void IterationLog::add(std::int64_t wall_ns) {
-  if (file_.is_open()) file_ << wall_ns << '\n' << std::flush;
+  if (file_) (void)write_all(file_, std::to_string(wall_ns) + "\n", "");
 }
 
 }  // namespace hocket

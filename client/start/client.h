@@ -5,7 +5,6 @@
 // The functions hold no state; an IterationLog belongs to one thread.
 
 #include <cstdint>
-#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "client/link/environment.h"
 #include "core/base/result.h"
 #include "core/collective/collective.h"
+#include "core/files/descriptor.h"
 #include "core/protocol/config_source.h"
 #include "core/protocol/job_report.h"
 #include "core/protocol/runnable_values.h"
@@ -71,7 +71,8 @@ Result<void> write_report(const RunReport& report,
 
 /// Reports iteration times to a study while the job runs, so that the study can end a trial early
 /// that is clearly slower than another. Appends to the file that HOCKET_ITERATIONS names. Does
-/// nothing if HOCKET_ITERATIONS is unset, and ignores write errors. For rank 0; one thread.
+/// nothing if HOCKET_ITERATIONS is unset or names something else than a regular file, since a pipe
+/// could stop the job, and ignores write errors. For rank 0; one thread.
 class IterationLog {
  public:
   explicit IterationLog(const Environment& environment = process_environment);
@@ -80,7 +81,7 @@ class IterationLog {
   void add(std::int64_t wall_ns);
 
  private:
-  std::ofstream file_;
+  FileDescriptor file_;  ///< none if there is no file to write
 };
 
 }  // namespace hocket

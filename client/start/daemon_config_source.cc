@@ -34,7 +34,7 @@ void read_neighbour(JsonReader& reader, StoredConfig& found) {
 }
 
 void read_exact(JsonReader& reader, StoredConfig& found) {
-  reader.part("config", found.config, read_schedule_config);
+  reader.part("config", found.config, read_known_knobs);
   reader.integer("version", found.version, 1, kMaxInteger);
   reader.text("origin", found.origin);
   found.source = "daemon";

@@ -14,7 +14,9 @@
 
 #include "core/base/json.h"
 #include "core/base/json_reader.h"
+#include "core/files/owned_path.h"
 #include "core/files/private_file.h"
+#include "core/files/regular_file.h"
 
 namespace hocket {
 namespace {
@@ -71,7 +73,7 @@ Result<LastGood> parse(std::string_view text, const ConfigKey& key) {
   reader.text("key", of);
   if (reader.finish() && of != to_string(key))
     return failure(ErrorCode::invalid_argument, "it is of another key, " + of.substr(0, 80));
-  reader.part("config", last_good.config, read_schedule_config);
+  reader.part("config", last_good.config, read_known_knobs);
   reader.integer("config_version", last_good.version, 0, kMaxVersion);
   reader.text("origin", last_good.origin);
   return reader.result(std::move(last_good));
@@ -81,44 +83,22 @@ Error system_error(const std::string& what) {
   return {ErrorCode::unavailable, what + ": " + std::generic_category().message(errno)};
 }
 
-/// Closes the descriptor when it goes out of scope.
-class File {
- public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-
-  bool is_open() const { return descriptor_ >= 0; }
-  bool sync() const { return ::fsync(descriptor_) == 0; }
-  bool write(std::string_view text) const {
-    while (!text.empty()) {
-      const ssize_t written = ::write(descriptor_, text.data(), text.size());
-      if (written < 0 && errno != EINTR) return false;
-      if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return true;
-  }
-
- private:
-  const int descriptor_;
-};
-
 Result<void> write_whole(const std::string& folder, const std::string& path,
                          const std::string& text) {
   // Uses a unique temporary name, because several jobs with the same key may write at once.
   std::string unfinished = path + std::string(kUnfinishedSuffix);
-  const File file(::mkostemp(unfinished.data(), O_CLOEXEC));
-  if (!file.is_open()) return failure(system_error("cannot write " + unfinished));
-  if (!file.write(text) || !file.sync() || ::rename(unfinished.c_str(), path.c_str()) != 0) {
-    const Error error = system_error("cannot write " + path);
+  const FileDescriptor file(::mkostemp(unfinished.data(), O_CLOEXEC));
+  if (!file) return failure(system_error("cannot write " + unfinished));
+  auto written = write_all(file, text, path);
+  if (written && (::fsync(file.get()) != 0 || ::rename(unfinished.c_str(), path.c_str()) != 0))
+    written = failure(system_error("cannot write " + path));
+  if (!written) {
     ::unlink(unfinished.c_str());
-    return failure(error);
+    return written;
   }
-  const File entries(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!entries.is_open() || !entries.sync()) return failure(system_error("cannot write " + folder));
+  const FileDescriptor entries(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!entries || ::fsync(entries.get()) != 0)
+    return failure(system_error("cannot write " + folder));
   return {};
 }
 
@@ -146,14 +126,10 @@ bool is_unfinished_last_good_name(std::string_view name) {
 
 Result<std::optional<LastGood>> read_last_good(const std::string& folder, const ConfigKey& key) {
   const std::string path = path_of(folder, key);
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (status.type() == fs::file_type::not_found) return std::nullopt;
-  // Opening another kind of file, such as a pipe, may block forever.
-  if (status.type() != fs::file_type::regular)
-    return failure(ErrorCode::unavailable, "cannot read " + path);
-  const auto text = read_file(path, kMaxFileBytes);
-  HOCKET_TRY(text);
+  HOCKET_TRY(check_private_folder(folder));
+  const auto text = read_regular_file(path, kMaxFileBytes);
+  if (!text && text.error().code == ErrorCode::not_found) return std::nullopt;
+  if (!text) return failure(ErrorCode::unavailable, text.error().message);
   auto last_good = parse(*text, key);
   if (!last_good) return failure(last_good.error().in(path));
   return std::optional(std::move(*last_good));

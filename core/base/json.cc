@@ -5,8 +5,11 @@
 #include <cerrno>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <system_error>
 #include <vector>
+
+#include "core/base/memory_budget.h"
 
 namespace hocket {
 namespace {
@@ -17,6 +20,8 @@ std::string json_problem(const std::exception& error) {
   const auto end = message.starts_with('[') ? message.find("] ") : std::string::npos;
   return end == std::string::npos ? message : message.substr(end + 2);
 }
+
+constexpr std::int64_t kValuesBetweenLooks = 1 << 16;
 
 /// SAX handler that builds the document and stops at once when it is too deep or too long. The
 /// parser requires these function names.
@@ -62,6 +67,13 @@ class DocumentBuilder {
     if (++values_ > kMaxJsonValues) {
       problem_ = "has more than " + std::to_string(kMaxJsonValues) + " values";
       return nullptr;
+    }
+    if (values_ % kValuesBetweenLooks == 0) {
+      if (!memory_) memory_ = MemoryBudget::of_process();
+      if (const auto over = memory_->problem()) {
+        problem_ = "is too large: " + *over;
+        return nullptr;
+      }
     }
     if (open_.empty()) return &(document_ = std::move(value));
     auto& [container, key] = open_.back();
@@ -114,6 +126,7 @@ class DocumentBuilder {
   }
 
   nlohmann::json document_;
+  std::optional<MemoryBudget> memory_;  ///< none for a short document
   std::vector<Open> open_;
   std::int64_t values_ = 0;
   std::string problem_;
@@ -148,6 +161,9 @@ Result<nlohmann::json> parse_object(std::string_view text, std::string_view what
 }
 
 Result<std::string> read_file(const std::string& path, std::int64_t limit_bytes) {
+  constexpr std::int64_t kAlwaysBytes = 64 << 20;
+  if (limit_bytes > kAlwaysBytes)
+    limit_bytes = std::min(limit_bytes, MemoryBudget::of_process().most_bytes());
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) return failure(unreadable(path, errno));

@@ -1,8 +1,8 @@
 #pragma once
 
-// What of a text may be shown: UTF-8, decoded strictly, without the characters that move a cursor,
-// start an escape sequence, end a line, change the direction of what follows, or are not seen at
-// all. Text of others reaches terminals, logs and files for people through printable()
+// The characters of a text that may be shown: UTF-8, decoded strictly, without the characters that
+// move a cursor, start an escape sequence, end a line, change the direction of what follows, or are
+// not seen at all. Text of others reaches terminals, logs and files for people through printable()
 // (core/base/text.h) or plain_lines(), which are made of this. Pure functions; thread-safe.
 
 #include <cstddef>

@@ -47,7 +47,7 @@ Result<std::int64_t> remove_own_files(const std::string& path,
     ::close(descriptor);
     return not_removed(path, error);
   }
-  // What is removed while a folder is read may change what is read.
+  // Removing entries while a folder is read may change which ones are read.
   std::vector<std::string> names;
   while (const dirent* const entry = ::readdir(folder.get())) {
     if (is_own(entry->d_name)) names.push_back(entry->d_name);

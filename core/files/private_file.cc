@@ -4,110 +4,66 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
+
+#include "core/base/text.h"
+#include "core/files/owned_path.h"
 
 namespace hocket {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
-
-Error system_error(const std::string& what, ErrorCode code = ErrorCode::unavailable) {
-  return {code, what + ": " + std::generic_category().message(errno)};
+Error system_error(const std::string& what) {
+  return {ErrorCode::unavailable, what + ": " + std::generic_category().message(errno)};
 }
 
-/// Closes the descriptor when it goes out of scope.
-class OpenFile {
- public:
-  explicit OpenFile(int descriptor) : descriptor_(descriptor) {}
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  ~OpenFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  int descriptor() const { return descriptor_; }
-  bool is_open() const { return descriptor_ >= 0; }
-
-  bool write(std::string_view text) const {
-    while (!text.empty()) {
-      const ssize_t written = ::write(descriptor_, text.data(), text.size());
-      if (written < 0 && errno != EINTR) return false;
-      if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return ::fsync(descriptor_) == 0;
-  }
-
- private:
-  const int descriptor_;
-};
-
-Error open_error(const std::string& path) {
-  if (errno == ENOENT) return system_error("cannot read a file " + path, ErrorCode::not_found);
-  if (errno == ELOOP) {
-    return {ErrorCode::invalid_argument,
-            "cannot read a file " + path + ": it is a symbolic link; name the file itself"};
-  }
-  return system_error("cannot read a file " + path);
-}
-
+/// Checks owner and mode of a file as PostgreSQL does for its keys.
 Result<void> check_private(const std::string& path, const struct stat& status) {
-  if (!S_ISREG(status.st_mode)) {
-    return failure(ErrorCode::invalid_argument,
-                   "cannot read a file " + path + ": it is not a regular file");
-  }
   if (status.st_uid != ::geteuid() && status.st_uid != 0) {
     return failure(ErrorCode::invalid_argument,
-                   path +
-                       " belongs to another user, who can read and change it; make one of "
-                       "your own");
+                   path + " belongs to another user (" + std::to_string(status.st_uid) +
+                       "), who can read and change it; make one of your own");
   }
-  if ((status.st_mode & kOthers) != 0) {
-    return failure(ErrorCode::invalid_argument,
-                   path +
-                       " can be used by others than its owner, so it is not used; chmod 600 "
-                       "it");
-  }
-  return {};
+  const bool is_own = status.st_uid == ::geteuid();
+  const mode_t allowed = is_own ? S_IRWXU : S_IRWXU | S_IRGRP;
+  if ((status.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO) & ~allowed) == 0) return {};
+  const std::string mode = is_own ? "600" : "640";
+  return failure(ErrorCode::invalid_argument,
+                 path + " can be used by others than its owner: its mode is " +
+                     mode_text(status.st_mode) + ", and at most 0" + mode + " is accepted; " +
+                     shell_text(std::array<std::string, 3>{"chmod", mode, path}));
 }
 
 }  // namespace
 
-Result<std::string> read_private_file(const std::string& path, std::int64_t limit_bytes) {
-  // Without O_NONBLOCK, opening a pipe blocks until somebody writes to it.
-  const OpenFile file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!file.is_open()) return failure(open_error(path));
+Result<std::string> read_private_file(const std::string& path, std::int64_t limit_bytes,
+                                      Links links) {
+  const auto file = open_regular_file(path, links);
+  HOCKET_TRY(file);
   struct stat status = {};
-  if (::fstat(file.descriptor(), &status) != 0) return failure(system_error(path));
+  if (::fstat(file->get(), &status) != 0) return failure(system_error(path));
   HOCKET_TRY(check_private(path, status));
-  std::string text;
-  for (char block[4096];;) {
-    const ssize_t bytes = ::read(file.descriptor(), block, sizeof block);
-    if (bytes < 0 && errno == EINTR) continue;
-    if (bytes < 0) return failure(system_error("cannot read a file " + path));
-    if (bytes == 0) return text;
-    text.append(block, static_cast<std::size_t>(bytes));
-    if (static_cast<std::int64_t>(text.size()) > limit_bytes) {
-      return failure(ErrorCode::unavailable,
-                     path + " is larger than " + std::to_string(limit_bytes) + " bytes");
-    }
-  }
+  return read_open_file(*file, path, limit_bytes);
 }
 
 Result<bool> create_private_file(const std::string& path, std::string_view text) {
   const std::string unfinished = path + "." + std::to_string(::getpid());
   ::unlink(unfinished.c_str());  // left by a killed process that had this id
-  const OpenFile file(
+  const FileDescriptor file(
       ::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file.is_open()) return failure(system_error("cannot write " + unfinished));
+  if (!file) return failure(system_error("cannot write " + unfinished));
+  auto written = write_all(file, text, path);
+  if (written && ::fsync(file.get()) != 0) written = failure(system_error("cannot write " + path));
   // A link to an existing path fails, whatever the path is.
-  const bool is_created = file.write(text) && ::link(unfinished.c_str(), path.c_str()) == 0;
-  const bool exists = !is_created && errno == EEXIST;
-  const Error error = system_error("cannot write " + path);
+  const bool is_created = written && ::link(unfinished.c_str(), path.c_str()) == 0;
+  const bool exists = written && !is_created && errno == EEXIST;
+  if (written && !is_created && !exists) written = failure(system_error("cannot write " + path));
   ::unlink(unfinished.c_str());
-  if (!is_created && !exists) return failure(error);
+  HOCKET_TRY(written);
   return is_created;
 }
 

@@ -7,14 +7,16 @@
 #include <string_view>
 
 #include "core/base/result.h"
+#include "core/files/regular_file.h"
 
 namespace hocket {
 
-/// Reads a whole file. Checks the file that was opened, so that it cannot be replaced in between:
-/// a regular file of the process's user or of root that nobody else can read or write, and no
-/// symbolic link. Returns not_found if it is missing, invalid_argument if it is another kind of
-/// file or others can use it, unavailable if it cannot be read or is larger than `limit_bytes`.
-Result<std::string> read_private_file(const std::string& path, std::int64_t limit_bytes);
+/// Reads a whole file with a secret. Checks the file that was opened, so that it cannot be replaced
+/// in between: a regular file of the process's user that nobody else can use, or one of root's that
+/// its group may read, as keys of several services are kept. Errors as read_regular_file(), and
+/// invalid_argument, with the command that mends it, if others can use it.
+Result<std::string> read_private_file(const std::string& path, std::int64_t limit_bytes,
+                                      Links links = Links::refused);
 
 /// Creates a file with mode 0600 that appears with its whole text or not at all. Returns whether it
 /// was created; false if the path exists, which is left unchanged.

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "core/base/secret.h"
 #include "core/greeting/rendezvous_secret.h"
 #include "core/host/launcher_variables.h"
 
@@ -80,6 +81,13 @@ Result<RankEnvironment> read_rank_environment(
     environment.servers.emplace_back(rest);
   }
   environment.secret = variable(kRendezvousSecretVariable).value_or("");
+  if (!environment.secret.empty()) {
+    const auto ok = check_secret(environment.secret);
+    if (!ok) {
+      return failure(
+          ok.error().in(std::string("environment variable ") + kRendezvousSecretVariable));
+    }
+  }
   if (environment.world_size > 1 && environment.rendezvous.empty()) {
     return failure(
         ErrorCode::invalid_argument,

@@ -121,7 +121,15 @@ void read_job(JsonReader& reader, JobDescription& job) {
   reader.object(
       "can_run", [&](JsonReader& fields) { read_runnable_values(fields, job.can_run); }, kOptional);
   reader.part("step", job.step, read_step_description);
-  reader.parts("predictions", job.predictions, read_predicted_time, kMaxPredictions, kOptional);
+  reader.array(
+      "predictions",
+      [&](const JsonValue& value) {
+        PredictedTime& prediction = job.predictions.emplace_back();
+        value.object([&](JsonReader& fields) { read_predicted_time(fields, prediction); });
+        const auto ok = check_declared(prediction.config, job.workload.knobs);
+        if (!ok) value.fail(ok.error());
+      },
+      kOptional, kMaxPredictions);
 }
 
 void read_values(JsonReader& reader, std::map<std::string, double>& values) {
@@ -165,14 +173,14 @@ void read_job_report(JsonReader& reader, JobReport& report) {
 
 void read_message(JsonReader& reader, ConfigMessage& message) {
   reader.integer("version", message.version, 1, kMaxInteger);
-  reader.part("config", message.config, read_schedule_config);
+  reader.part("config", message.config, read_known_knobs);
   read_text(reader, "origin", message.origin);
   reader.flag("at_once", message.at_once, false);
 }
 
 void read_message(JsonReader& reader, CandidateMessage& message) {
   reader.integer("trial", message.trial, 1, kMaxInteger);
-  reader.part("config", message.config, read_schedule_config);
+  reader.part("config", message.config, read_known_knobs);
 }
 
 void read_message(JsonReader& reader, ProfileMessage& message) {

@@ -1,5 +1,6 @@
 #include "core/step/schedule_config.h"
 
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -8,6 +9,7 @@
 
 #include "core/base/json.h"
 #include "core/base/json_reader.h"
+#include "core/base/text.h"
 #include "core/step/framework_knob.h"
 #include "core/step/knob.h"
 
@@ -22,6 +24,7 @@ constexpr const char* kRegions = "regions";
 constexpr const char* kJob = "job";
 constexpr std::size_t kMaxJobValues = 64;
 constexpr const char* kDimension = "dimension";
+constexpr std::size_t kMaxRegionTextBytes = 200;
 
 std::span<const Knob> knobs_of(const ScheduleConfig&) {
   return schedule_knobs();
@@ -119,24 +122,30 @@ std::optional<Error> check_region(const ScheduleConfig& config, const std::strin
   return std::nullopt;
 }
 
-/// Keeps the fields that the reader has not asked for, and adds a warning for each.
-void keep_others(JsonReader& reader, std::map<std::string, std::string>& unknown_fields,
-                 std::vector<std::string>* warnings) {
-  reader.others([&](const std::string& name, const JsonValue& value) {
-    unknown_fields[name] = value.json().dump(-1, ' ', false, json::error_handler_t::replace);
-    if (!warnings) return;
-    const FrameworkKnob* const other = find_framework_knob(name);
-    warnings->push_back("field \"" + value.path() +
-                        "\" is not known to this version and has no effect" +
-                        (other == nullptr ? reader.suggestion(name) : "; " + in_own_words(*other)));
-  });
+/// Deals with a field that is no knob.
+using TakeOther =
+    std::function<void(JsonReader& reader, const std::string& name, const JsonValue& value)>;
+
+void refuse_other(JsonReader&, const std::string& name, const JsonValue& value) {
+  value.fail(unknown_knob(name));
 }
 
-json with_others(const std::map<std::string, std::string>& unknown_fields) {
-  json document = json::object();
-  for (const auto& [name, text] : unknown_fields)
-    document[name] = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  return document;
+void warn_of_other(JsonReader& reader, const std::string& name, const JsonValue& value,
+                   std::vector<std::string>& warnings) {
+  const FrameworkKnob* const other = find_framework_knob(name);
+  warnings.push_back("field \"" + value.path() +
+                     "\" is not known to this version and has no effect" +
+                     (other == nullptr ? reader.suggestion(name) : "; " + in_own_words(*other)));
+}
+
+void read_others(JsonReader& reader, const TakeOther& take) {
+  reader.others(
+      [&](const std::string& name, const JsonValue& value) { take(reader, name, value); });
+}
+
+/// Returns whether `text` is short and without control characters, as names that people give are.
+bool is_short_line(const std::string& text) {
+  return text.size() <= kMaxRegionTextBytes && printable(text, kMaxRegionTextBytes) == text;
 }
 
 void read_job_values(JsonReader& values, std::map<std::string, JobValue>& job) {
@@ -151,30 +160,34 @@ void read_job_values(JsonReader& values, std::map<std::string, JobValue>& job) {
   });
 }
 
-void read_knobs(JsonReader& reader, ScheduleConfig& config, std::vector<std::string>* warnings) {
+void read_knobs(JsonReader& reader, ScheduleConfig& config, const TakeOther& take_other) {
   read_members(reader, config);
   const auto read_region = [&](JsonReader& fields, RegionOverrides& region) {
     read_members(fields, region);
-    fields.value(
-        kDimension, [&](const JsonValue& found) { region.dimension = found.text(); }, kOptional);
-    keep_others(fields, region.unknown_fields, warnings);
+    const auto read_dimension = [&](const JsonValue& found) {
+      region.dimension = found.text();
+      if (!is_short_line(*region.dimension)) found.refuse("at most 200 printable characters");
+    };
+    fields.value(kDimension, read_dimension, kOptional);
+    read_others(fields, take_other);
   };
   const auto read_regions = [&](JsonReader& regions) {
     regions.members([&](const std::string& name, const JsonValue& value) {
-      if (name.empty()) regions.self().refuse("names that are not empty");
+      if (name.empty() || !is_short_line(name))
+        return regions.self().refuse("names of 1 to 200 printable characters");
       value.object([&](JsonReader& fields) { read_region(fields, config.regions[name]); });
     });
   };
   reader.object(kRegions, read_regions, kOptional);
   reader.object(
       kJob, [&](JsonReader& values) { read_job_values(values, config.job); }, kOptional);
-  keep_others(reader, config.unknown_fields, warnings);
+  read_others(reader, take_other);
 }
 
-void read_config(JsonReader& reader, ScheduleConfig& config, std::vector<std::string>* warnings) {
-  // A newer version is read too: its new fields are kept, the shared ones checked.
+void read_config(JsonReader& reader, ScheduleConfig& config, const TakeOther& take_other) {
+  // A newer version is read too: the fields that both know are checked.
   reader.format(kConfigFormat, std::numeric_limits<int>::max());
-  read_knobs(reader, config, warnings);
+  read_knobs(reader, config, take_other);
   if (!reader.finish()) return;
   if (const auto ok = validate(config); !ok) reader.self().fail(ok.error());
 }
@@ -251,12 +264,12 @@ Result<ScheduleConfig> with_knob(const ScheduleConfig& config, std::string_view 
     object = {{name, value}};
   }
   JsonReader reader(object);
-  read_knobs(reader, changed, nullptr);
+  read_knobs(reader, changed, refuse_other);
   return reader.result(std::move(changed));
 }
 
 json to_json(const ScheduleConfig& config) {
-  json document = with_others(config.unknown_fields);
+  json document;
   document["format"] = kConfigFormat;
   document["version"] = kConfigVersion;
   for (const Knob& knob : schedule_knobs()) {
@@ -266,7 +279,7 @@ json to_json(const ScheduleConfig& config) {
   }
   for (const auto& [name, value] : config.job) document[kJob][name] = to_json(value);
   for (const auto& [name, region] : config.regions) {
-    json& overrides = document[kRegions][name] = with_others(region.unknown_fields);
+    json& overrides = document[kRegions][name] = json::object();
     write_members(region, overrides);
     if (region.dimension) overrides[kDimension] = *region.dimension;
   }
@@ -279,7 +292,9 @@ json to_json(const JobValue& value) {
 
 void read_job_value(const JsonValue& found, JobValue& value) {
   if (found.json().is_string()) {
-    value = found.text(kMaxJobWordBytes);
+    std::string word = found.text(kMaxJobWordBytes);
+    if (!is_short_line(word)) found.refuse("a word of printable characters");
+    value = std::move(word);
   } else {
     value = found.integer(-kMaxJobInteger, kMaxJobInteger);
   }
@@ -294,12 +309,18 @@ Result<ScheduleConfig> schedule_config_from_json(const json& document,
                                                  std::vector<std::string>* warnings) {
   JsonReader reader(document);
   ScheduleConfig config;
-  read_config(reader, config, warnings);
+  read_config(reader, config, [&](JsonReader& at, const std::string& name, const JsonValue& value) {
+    if (warnings) warn_of_other(at, name, value, *warnings);
+  });
   return reader.result(std::move(config));
 }
 
 void read_schedule_config(JsonReader& reader, ScheduleConfig& config) {
-  read_config(reader, config, nullptr);
+  read_config(reader, config, refuse_other);
+}
+
+void read_known_knobs(JsonReader& reader, ScheduleConfig& config) {
+  read_config(reader, config, [](JsonReader&, const std::string&, const JsonValue&) {});
 }
 
 Result<ScheduleConfig> parse_schedule_config(std::string_view text,

@@ -117,9 +117,6 @@ struct RegionOverrides {
   /// Name of the dimension that compute_parts divides.
   std::optional<std::string> dimension;
 
-  /// Same as ScheduleConfig::unknown_fields.
-  std::map<std::string, std::string> unknown_fields = {};
-
   bool operator==(const RegionOverrides&) const = default;
 };
 
@@ -182,10 +179,6 @@ struct ScheduleConfig {
   /// declares.
   std::map<std::string, JobValue> job = {};
 
-  /// Fields of a newer version and their values as JSON: kept and written back, without effect
-  /// here.
-  std::map<std::string, std::string> unknown_fields = {};
-
   bool operator==(const ScheduleConfig&) const = default;
 };
 
@@ -214,11 +207,17 @@ Result<void> validate(const ScheduleConfig& config);
 /// their default, except those of the first format.
 nlohmann::json to_json(const ScheduleConfig& config);
 
-/// Reads the JSON form. Absent knobs keep their defaults. Unknown fields are kept; when `warnings`
-/// is given, one line for each is appended. invalid_argument names the field and the allowed range.
+/// Reads the JSON form of a file or of a stored version. Absent knobs keep their defaults. Fields
+/// that are no knobs, as of a newer version, are left out; when `warnings` is given, one line for
+/// each is appended. invalid_argument names the field and the allowed range.
 Result<ScheduleConfig> schedule_config_from_json(const nlohmann::json& document,
                                                  std::vector<std::string>* warnings = nullptr);
+/// Reads the JSON form within a message. A field that is no knob is an error: nobody declared it,
+/// and whoever reads the configuration later might take it for something to set.
 void read_schedule_config(JsonReader& reader, ScheduleConfig& config);
+/// Reads the JSON form as a job does what a daemon sends, which may be of another version: fields
+/// that are no knobs are left out.
+void read_known_knobs(JsonReader& reader, ScheduleConfig& config);
 Result<ScheduleConfig> parse_schedule_config(std::string_view text,
                                              std::vector<std::string>* warnings = nullptr);
 

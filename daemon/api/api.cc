@@ -77,9 +77,10 @@ std::optional<ServiceReply> Api::answer_at_once(const ServiceRequest& request) {
 
 std::optional<ServiceReply> Api::known_config(const ServiceRequest& request,
                                               std::string_view key) const {
-  if (!may(parts_.tokens.identify(request.authorization), AccessRole::read)) return std::nullopt;
+  const auto who = parts_.tokens.identify(request.authorization);
+  if (!may(who, AccessRole::read)) return std::nullopt;
   // Keys contain no characters that need escaping, so the path matches without decoding.
-  const auto entry = parts_.board.cached(key);
+  const auto entry = parts_.board.cached(key, speaks_for(*who));
   if (!entry) return std::nullopt;
   ServiceResponse response;
   response.etag = entry->etag;
@@ -131,12 +132,27 @@ ServiceReply Api::refuse(const ServiceRequest& request, const FoundRoute& found,
 
 ServiceReply Api::call(const RouteCall& call) {
   auto reply = call.route.route->handler(call);
-  if (reply) return std::move(*reply);
+  const bool sees_folders = call.who.role == AccessRole::admin;
+  if (reply) {
+    if (!sees_folders) hide_folders(*reply);
+    return std::move(*reply);
+  }
   if (reply.error().code == ErrorCode::unavailable) {
     parts_.log.write(LogLevel::error, "request failed",
                      {{"target", call.request.target}, {"error", reply.error().message}});
   }
-  return error_response(reply.error());
+  ServiceReply failed = error_response(reply.error());
+  if (!sees_folders) hide_folders(failed);
+  return failed;
+}
+
+void Api::hide_folders(ServiceReply& reply) const {
+  auto* const response = std::get_if<ServiceResponse>(&reply);
+  if (response == nullptr || !response->body) return;
+  if (response->content_type == "application/octet-stream") return;
+  if (!parts_.hidden_folders.are_in(*response->body)) return;
+  response->body =
+      std::make_shared<const std::string>(parts_.hidden_folders.hide_in(*response->body));
 }
 
 }  // namespace hocket

@@ -13,6 +13,7 @@
 #include "core/base/clock.h"
 #include "daemon/api/changes.h"
 #include "daemon/api/computed_results.h"
+#include "daemon/api/hidden_folders.h"
 #include "daemon/api/meeting_board.h"
 #include "daemon/api/refusals.h"
 #include "daemon/api/routes.h"
@@ -49,6 +50,8 @@ struct ApiParts {
   /// Returns the body of /metrics.
   std::function<std::string()> metrics = [] { return std::string(); };
   Log log = {};
+  /// Folders whose paths only administrators see.
+  HiddenFolders hidden_folders = {};
   InternalErrors errors = InternalErrors();
   /// False for a store that is only shown: then nothing runs and nothing can be changed.
   bool is_daemon = true;
@@ -72,6 +75,8 @@ class Api final : public Service {
   ServiceReply refuse(const ServiceRequest& request, const FoundRoute& found,
                       const std::optional<ClientIdentity>& who);
   ServiceReply call(const RouteCall& call);
+  /// Takes from an answer what only administrators see.
+  void hide_folders(ServiceReply& reply) const;
 
   ApiParts parts_;
   TokenRefusals refusals_;

@@ -42,6 +42,7 @@ DaemonState::DaemonState(Store& store, const Clock& clock, DaemonStateOptions op
            .description = std::move(options.description),
            .metrics = std::move(options.metrics),
            .log = options.log,
+           .hidden_folders = HiddenFolders(std::move(options.hidden_folders)),
            .errors = errors,
            .is_daemon = options.is_daemon}) {}
 

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "core/base/clock.h"
 #include "daemon/api/api.h"
@@ -38,6 +39,8 @@ struct DaemonStateOptions {
   Store* tuning_store = nullptr;
   /// False for a store that is only shown.
   bool is_daemon = true;
+  /// Paths that only administrators see (daemon/api/hidden_folders.h).
+  std::vector<std::string> hidden_folders = {};
   ServedTracesOptions traces = {};
   /// Runs the searches of live tuning; null: they run on a thread of their own.
   SearchRunner* searches = nullptr;

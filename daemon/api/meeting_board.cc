@@ -17,7 +17,8 @@ bool is_name(const std::string& name) {
 
 }  // namespace
 
-Result<void> MeetingBoard::put(const std::string& name, std::string text, std::int64_t now_ns) {
+Result<void> MeetingBoard::put(const std::string& owner, const std::string& name, std::string text,
+                               std::int64_t now_ns) {
   if (!is_name(name)) {
     return failure(ErrorCode::invalid_argument,
                    "the name of a meeting has 1 to 100 letters, digits, \"-\", \"_\", \".\"");
@@ -28,25 +29,34 @@ Result<void> MeetingBoard::put(const std::string& name, std::string text, std::i
   }
   const std::lock_guard lock(mutex_);
   forget_old(now_ns);
-  if (meetings_.size() == kMostMeetings && !meetings_.contains(name)) {
+  Meetings& own = meetings_[owner];
+  if (own.size() == kMostMeetings && !own.contains(name)) {
     return failure(ErrorCode::unavailable,
-                   "there are " + std::to_string(kMostMeetings) + " meetings already");
+                   "the processes with this token's name have left " +
+                       std::to_string(kMostMeetings) + " meetings already; each is kept for " +
+                       std::to_string(kMeetingLifeNs / 1'000'000'000) + " seconds");
   }
-  meetings_[name] = {std::move(text), now_ns};
+  own[name] = {std::move(text), now_ns};
   return {};
 }
 
-std::optional<std::string> MeetingBoard::find(const std::string& name, std::int64_t now_ns) {
+std::optional<std::string> MeetingBoard::find(const std::string& owner, const std::string& name,
+                                              std::int64_t now_ns) {
   const std::lock_guard lock(mutex_);
   forget_old(now_ns);
-  const auto found = meetings_.find(name);
-  if (found == meetings_.end()) return std::nullopt;
+  const auto own = meetings_.find(owner);
+  if (own == meetings_.end()) return std::nullopt;
+  const auto found = own->second.find(name);
+  if (found == own->second.end()) return std::nullopt;
   return found->second.text;
 }
 
 void MeetingBoard::forget_old(std::int64_t now_ns) {
-  std::erase_if(meetings_,
-                [&](const auto& each) { return now_ns - each.second.put_ns > kMeetingLifeNs; });
+  for (auto& [owner, own] : meetings_) {
+    std::erase_if(own,
+                  [&](const auto& each) { return now_ns - each.second.put_ns > kMeetingLifeNs; });
+  }
+  std::erase_if(meetings_, [](const auto& owned) { return owned.second.empty(); });
 }
 
 }  // namespace hocket

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "core/base/secret.h"
+#include "core/files/owned_path.h"
 #include "core/files/private_file.h"
 #include "core/protocol/daemon_token.h"
 
@@ -31,8 +33,13 @@ std::string page_address(const std::string& url, const std::string& token) {
 }
 
 Result<std::string> open_own_token(const std::string& state_folder, std::uint16_t port) {
+  HOCKET_TRY(check_private_folder(state_folder));
   const std::string path = daemon_token_path(state_folder, port);
   auto known = read_daemon_token(path);
+  if (known) {
+    const auto ok = check_secret(*known);
+    if (!ok) return failure(ok.error().in(path));
+  }
   if (known || known.error().code != ErrorCode::not_found) return known;
   HOCKET_TRY(create_private_folders(state_folder));
   const auto token = random_token();

@@ -17,8 +17,8 @@ Result<std::string> random_token();
 std::string page_address(const std::string& url, const std::string& token);
 
 /// Returns the token of the daemon on that port; makes it and the folder if they are missing, with
-/// the modes 0600 and 0700. Errors: those of read_daemon_token(), and unavailable if it cannot be
-/// made.
+/// the modes 0600 and 0700. Errors: those of read_daemon_token() and check_private_folder()
+/// (core/files/owned_path.h), and unavailable if it cannot be made.
 Result<std::string> open_own_token(const std::string& state_folder, std::uint16_t port);
 
 }  // namespace hocket

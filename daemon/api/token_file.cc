@@ -6,12 +6,13 @@
 #include <sstream>
 #include <utility>
 
+#include "core/base/secret.h"
 #include "core/files/private_file.h"
 
 namespace hocket {
 namespace {
 
-constexpr std::size_t kShortest = 16, kLongest = 512;
+constexpr std::size_t kLongest = 512;
 constexpr std::size_t kMostBytes = 1 << 20;
 
 std::optional<AccessRole> parse_role(std::string_view text) {
@@ -26,7 +27,7 @@ ClientIdentity local_user() {
 }
 
 bool is_token(std::string_view text) {
-  return text.size() >= kShortest && text.size() <= kLongest &&
+  return check_secret(text) && text.size() <= kLongest &&
          std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
 }
 
@@ -62,8 +63,9 @@ Result<AccessTokens> AccessTokens::parse(std::string_view text) {
     // A malformed line may hold a token in place of a role, so the message does not repeat it.
     if (!role) return wrong("expected a role (read, report or admin), a name and a token");
     if (name.empty() || !is_token(token) || !more.empty()) {
-      return wrong("expected `ROLE NAME TOKEN`, the token of " + std::to_string(kShortest) +
-                   " to " + std::to_string(kLongest) + " visible ASCII characters");
+      return wrong("expected `ROLE NAME TOKEN`, the token of " + std::to_string(kLeastSecretBytes) +
+                   " to " + std::to_string(kLongest) + " visible ASCII characters, " +
+                   std::to_string(kLeastDifferentBytes) + " of them different");
     }
     if (name.size() > 100 || !std::ranges::all_of(name, [](char c) { return c > ' ' && c <= '~'; }))
       return wrong("expected a name of at most 100 visible ASCII characters");

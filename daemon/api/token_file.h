@@ -4,8 +4,8 @@
 // thread-safe.
 //
 // The file has one token per line, `ROLE NAME TOKEN`: the role read, report or admin; a name for
-// the audit; 16 to 512 visible ASCII characters. Empty lines and lines that begin with # are
-// ignored.
+// the audit; 16 to 512 visible ASCII characters, not too few different ones (core/base/secret.h).
+// Empty lines and lines that begin with # are ignored.
 
 #include <optional>
 #include <string>
@@ -32,6 +32,12 @@ struct ClientIdentity {
 
   bool operator==(const ClientIdentity&) const = default;
 };
+
+/// Returns the owner whose versions whoever shows this token gets: the token's name, or nothing for
+/// administrators, whose choices are for all.
+inline std::string_view speaks_for(const ClientIdentity& who) {
+  return who.role == AccessRole::admin ? std::string_view() : std::string_view(who.name);
+}
 
 /// Beginning of an Authorization field with a token (RFC 6750, section 2.1).
 inline constexpr std::string_view kBearer = "Bearer ";

@@ -3,12 +3,13 @@
 #include <spdlog/logger.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
 
 #include <array>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
+
+#include "daemon/http/stderr_lines.h"
 
 namespace hocket {
 namespace {
@@ -51,21 +52,24 @@ std::string value_text(const LogField& field, bool json) {
   return !json && is_plain(text) ? std::string(text) : quoted(text);
 }
 
-class FunctionSink final : public spdlog::sinks::base_sink<std::mutex> {
+/// Writes lines by a function, which returns whether it could, and counts those that are lost.
+class LineSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
-  explicit FunctionSink(std::function<void(std::string_view)> function)
-      : function_(std::move(function)) {}
+  using Function = std::function<bool(std::string_view line)>;
+  explicit LineSink(Function function) : function_(std::move(function)) {}
+
+  std::int64_t lost = 0;  ///< lines that could not be written
 
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
     spdlog::memory_buf_t line;
     formatter_->format(message, line);
-    function_({line.data(), line.size()});
+    if (!function_({line.data(), line.size()})) ++lost;
   }
   void flush_() override {}
 
  private:
-  std::function<void(std::string_view)> function_;
+  Function function_;
 };
 
 }  // namespace
@@ -79,25 +83,56 @@ Result<LogLevel> parse_log_level(std::string_view name) {
 }
 
 struct Log::State {
+  std::shared_ptr<LineSink> sink;
   spdlog::logger logger;
   bool json;
+  std::mutex mutex = {};
+
+  State(std::shared_ptr<LineSink> lines, bool as_json)
+      : sink(std::move(lines)), logger("hocket", sink), json(as_json) {}
+
+  void write(LogLevel level, std::string_view message, std::span<const LogField> fields) {
+    std::string line = json ? R"("message":)" + quoted(message) : std::string(message);
+    for (const LogField& field : fields) {
+      line += json ? "," + quoted(field.name) + ":" : " " + std::string(field.name) + "=";
+      line += value_text(field, json);
+    }
+    if (json) line += '}';
+    logger.log(to_spdlog(level), spdlog::string_view_t(line.data(), line.size()));
+  }
+
+  /// Says how many lines were lost, once there is somebody who reads it.
+  void tell_lost() {
+    const std::int64_t lost = std::exchange(sink->lost, 0);
+    if (lost == 0) return;
+    const LogField fields[] = {{"lines", lost}};
+    write(LogLevel::error, "lines of the log were lost, because nobody read it", fields);
+    if (sink->lost > 0) sink->lost = lost;
+  }
 };
 
 Log::Log(LogOptions options) {
-  std::shared_ptr<spdlog::sinks::sink> sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-  std::string end = spdlog::details::os::default_eol;
+  LineSink::Function function;
+  std::string end;
   if (options.sink) {
-    sink = std::make_shared<FunctionSink>(std::move(options.sink));
-    end.clear();
+    function = [sink = std::move(options.sink)](std::string_view line) {
+      sink(line);
+      return true;
+    };
+  } else {
+    function = [lines = std::make_shared<StderrLines>()](std::string_view line) {
+      return lines->write(line);
+    };
+    end = spdlog::details::os::default_eol;
   }
+  auto sink = std::make_shared<LineSink>(std::move(function));
   // In JSON mode the message is the rest of the object, including its end.
   const char* pattern = options.json ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%v)"
                                      : "%Y-%m-%dT%H:%M:%S.%eZ %l %v";
   sink->set_formatter(std::make_unique<spdlog::pattern_formatter>(
       pattern, spdlog::pattern_time_type::utc, std::move(end)));
-  state_ = std::make_shared<State>(State{spdlog::logger("hocket", std::move(sink)), options.json});
+  state_ = std::make_shared<State>(std::move(sink), options.json);
   state_->logger.set_level(to_spdlog(options.level));
-  state_->logger.flush_on(spdlog::level::debug);
 }
 
 bool Log::writes(LogLevel level) const {
@@ -106,14 +141,9 @@ bool Log::writes(LogLevel level) const {
 
 void Log::write(LogLevel level, std::string_view message, std::span<const LogField> fields) const {
   if (!writes(level)) return;
-  const bool json = state_->json;
-  std::string line = json ? R"("message":)" + quoted(message) : std::string(message);
-  for (const LogField& field : fields) {
-    line += json ? "," + quoted(field.name) + ":" : " " + std::string(field.name) + "=";
-    line += value_text(field, json);
-  }
-  if (json) line += '}';
-  state_->logger.log(to_spdlog(level), spdlog::string_view_t(line.data(), line.size()));
+  const std::scoped_lock lock(state_->mutex);
+  state_->tell_lost();
+  state_->write(level, message, fields);
 }
 
 }  // namespace hocket

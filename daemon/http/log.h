@@ -1,7 +1,8 @@
 #pragma once
 
 // The daemon's log on standard error: plain lines, or one JSON object per line. Every value is
-// escaped, so that a client cannot forge lines. Thread-safe.
+// escaped, so that a client cannot forge lines. Writing never waits for who reads the log: what he
+// has no room for is lost, and the next line that he gets says how many were. Thread-safe.
 
 #include <cstdint>
 #include <functional>

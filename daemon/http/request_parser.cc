@@ -16,6 +16,7 @@ namespace http = boost::beast::http;
 using Parser = http::request_parser<http::string_body>;
 
 constexpr std::size_t kLeastSpace = 512, kMostSpace = 64 << 10;
+constexpr std::size_t kLastChunkBytes = std::string_view("0\r\n\r\n").size();
 
 std::string text(beast::string_view view) {
   return std::string(view.data(), view.size());
@@ -47,8 +48,48 @@ ServiceResponse refusal_for(beast::error_code error, std::size_t header_bytes,
 
 constexpr const char* kFetchSite = "Sec-Fetch-Site";
 
+/// Returns whether every line ends with CR LF, has neither elsewhere, and does not go on in the
+/// next one: a proxy in front of the daemon could take such lines for others (RFC 9112, 2.2
+/// and 5.2).
+bool has_plain_lines(std::string_view lines) {
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const char next = i + 1 < lines.size() ? lines[i + 1] : 'x';
+    if (lines[i] == '\0' || (lines[i] == '\r' && next != '\n')) return false;
+    if (lines[i] == '\n' && (i == 0 || lines[i - 1] != '\r' || next == ' ' || next == '\t')) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Returns what is wrong with the fields that say where the body ends, or "" if nothing is. What
+/// follows would be read as another request by whoever understands them otherwise, so there is one
+/// way only to write each (RFC 9112, section 6).
+std::string length_objection(const Parser::value_type& message) {
+  const auto codings = message.count(http::field::transfer_encoding);
+  const auto lengths = message.count(http::field::content_length);
+  if (codings > 0 && message.version() != 11) return "HTTP/1.0 has no Transfer-Encoding";
+  if (codings > 0 && lengths > 0) {
+    return "there is both a Content-Length and a Transfer-Encoding; send one of them";
+  }
+  if (codings > 1 ||
+      (codings == 1 && !beast::iequals(message[http::field::transfer_encoding], "chunked"))) {
+    return "the Transfer-Encoding is not `chunked` alone; send the body so, or with a "
+           "Content-Length";
+  }
+  const auto length = message[http::field::content_length];
+  if (lengths > 1 || (lengths == 1 && length.find_first_not_of("0123456789") != length.npos)) {
+    return "the Content-Length is not one number; send it once, in digits";
+  }
+  return "";
+}
+
 /// Returns the error in a complete header, or "" if there is none.
 std::string objection(const Parser::value_type& message) {
+  const auto target = message.target();
+  if (!target.starts_with('/') && target != "*") {
+    return "its target is not a path that begins with '/'; the host belongs into the field Host";
+  }
   // With two hosts or credentials, the server could use another one than the proxy in front of it.
   for (const http::field name : {http::field::host, http::field::authorization, http::field::origin,
                                  http::field::content_type}) {
@@ -58,7 +99,7 @@ std::string objection(const Parser::value_type& message) {
   if (message.version() == 11 && message.count(http::field::host) == 0) {
     return "the field Host is missing, which HTTP/1.1 asks for";
   }
-  return "";
+  return length_objection(message);
 }
 
 std::string_view view(beast::string_view text) {
@@ -83,6 +124,24 @@ RequestHead head_of(const Parser& parser) {
           .has_body = parser.chunked() || parser.content_length().value_or(0) > 0};
 }
 
+/// Returns the request without its body. Fields that follow a chunked body do not count.
+ParsedRequest request_of(const Parser::value_type& message) {
+  ParsedRequest parsed;
+  parsed.is_head = message.method() == http::verb::head;
+  if (message.keep_alive()) {
+    parsed.after =
+        message.version() == 10 ? AfterResponse::keep_alive_http_1_0 : AfterResponse::keep_alive;
+  }
+  ServiceRequest& request = parsed.request;
+  request.method = parsed.is_head ? "GET" : text(message.method_string());
+  request.target = text(message.target());
+  request.authorization = text(message[http::field::authorization]);
+  request.if_none_match = joined(message, http::field::if_none_match);
+  request.last_event_id = text(message["Last-Event-ID"]);
+  request.accept_encoding = joined(message, http::field::accept_encoding);
+  return parsed;
+}
+
 }  // namespace
 
 struct RequestParser::Parts {
@@ -92,7 +151,9 @@ struct RequestParser::Parts {
   std::size_t header_taken_bytes = 0;
   bool told_to_continue = false;
   bool is_checked = false;
+  bool is_waiting = false;  ///< for the rest of a line among chunks
   HeadCheck check;
+  ParsedRequest request;
   std::optional<ServiceResponse> refusal;
 
   /// Checks a complete header. Returns false if it is refused.
@@ -104,7 +165,33 @@ struct RequestParser::Parts {
     } else {
       refusal = check(head_of(*parser));
     }
+    if (!refusal) request = request_of(parser->get());
     return !refusal;
+  }
+
+  /// Parses the next part: lines of the header, of a chunk or after the last one, or of the body.
+  beast::error_code parse_part() {
+    const bool in_header = !parser->is_header_done();
+    // Beast asserts that it is not asked again for a last chunk that cannot be whole.
+    if (!in_header && is_waiting && buffer.size() < kLastChunkBytes) {
+      return http::error::need_more;
+    }
+    const std::size_t body_before = parser->get().body().size();
+    const std::string_view bytes(static_cast<const char*>(buffer.data().data()), buffer.size());
+    beast::error_code error;
+    parser->eager(false);
+    const std::size_t taken = parser->put(buffer.data(), error);
+    const bool is_body = parser->get().body().size() > body_before;
+    const std::string_view lines = bytes.substr(0, is_body ? 0 : taken);
+    buffer.consume(taken);
+    is_waiting = !in_header && taken == 0;
+    if (error && error != http::error::need_more) return error;
+    if (!has_plain_lines(lines)) return http::error::bad_line_ending;
+    // Beast limits neither the lines of a header that it has consumed nor those among chunks.
+    if (in_header) header_taken_bytes += taken;
+    const std::size_t pending_bytes = error ? buffer.size() : 0;
+    const std::size_t line_bytes = (in_header ? header_taken_bytes : lines.size()) + pending_bytes;
+    return !is_body && line_bytes > header_bytes ? http::error::header_limit : error;
   }
 
   void begin() {
@@ -114,6 +201,7 @@ struct RequestParser::Parts {
     header_taken_bytes = 0;
     told_to_continue = false;
     is_checked = false;
+    is_waiting = false;
   }
 };
 
@@ -142,22 +230,13 @@ RequestParser::State RequestParser::next() {
   Parts& parts = *parts_;
   if (parts.refusal) return State::refused;
   Parser& parser = *parts.parser;
+  // A line may be completed only by the next bytes, so the rest stays in the buffer.
   beast::error_code error;
-  // A chunk's header may be completed only by the next bytes, so the rest stays in the buffer.
   while (!error && !parser.is_done() && parts.buffer.size() > 0) {
-    const bool in_header = !parser.is_header_done();
-    parser.eager(!in_header);  // stops at the end of the header
-    const std::size_t taken = parser.put(parts.buffer.data(), error);
-    parts.buffer.consume(taken);
-    if (in_header) parts.header_taken_bytes += taken;
+    if (parser.is_header_done() && !parts.accepts_head()) return State::refused;
+    error = parts.parse_part();
   }
-  if (error == http::error::need_more) error = {};
-  // Beast applies its limit to the rest of a header, not to the lines it has already consumed.
-  const std::size_t pending_bytes = parser.is_header_done() ? 0 : parts.buffer.size();
-  if (!error && parts.header_taken_bytes + pending_bytes > parts.header_bytes) {
-    error = http::error::header_limit;
-  }
-  if (error) {
+  if (error && error != http::error::need_more) {
     parts.refusal = refusal_for(error, parts.header_bytes, parts.body_bytes);
     return State::refused;
   }
@@ -173,22 +252,8 @@ RequestParser::State RequestParser::next() {
 }
 
 ParsedRequest RequestParser::take() {
-  const bool keep_alive = parts_->parser->get().keep_alive();
-  Parser::value_type message = parts_->parser->release();
-  ParsedRequest parsed;
-  parsed.is_head = message.method() == http::verb::head;
-  if (keep_alive) {
-    parsed.after =
-        message.version() == 10 ? AfterResponse::keep_alive_http_1_0 : AfterResponse::keep_alive;
-  }
-  ServiceRequest& request = parsed.request;
-  request.method = parsed.is_head ? "GET" : text(message.method_string());
-  request.target = text(message.target());
-  request.authorization = text(message[http::field::authorization]);
-  request.if_none_match = joined(message, http::field::if_none_match);
-  request.last_event_id = text(message["Last-Event-ID"]);
-  request.accept_encoding = joined(message, http::field::accept_encoding);
-  request.body = std::move(message.body());
+  ParsedRequest parsed = std::move(parts_->request);
+  parsed.request.body = std::move(parts_->parser->get().body());
   parts_->begin();
   return parsed;
 }

@@ -6,6 +6,7 @@
 
 #include "core/protocol/job_message.h"
 #include "daemon/live/live_dependencies.h"
+#include "store/declared.h"
 #include "store/origin.h"
 #include "store/promoted_schedule.h"
 
@@ -20,6 +21,17 @@ bool is_ordered(const PromotionRow& version) {
   return is_decision && version.actor != kDaemonActor;
 }
 
+/// Returns what a version of `key` declares. What cannot be read declares nothing.
+Result<nlohmann::json> declared_json(Store& store, const ConfigKey& key, const PromotionRow& row) {
+  UnreadRows unread;
+  const auto workloads = store.workloads(key.workload, &unread);
+  HOCKET_TRY(workloads);
+  const auto own = std::ranges::find(*workloads, key.workload, &WorkloadRow::fingerprint);
+  const auto declaration = declaration_of(
+      row.declared, own == workloads->end() ? nlohmann::json::object() : own->document);
+  return to_json(declaration.value_or(Declaration()));
+}
+
 }  // namespace
 
 FeedEvent event_of(const ConfigMessage& message) {
@@ -30,18 +42,25 @@ FeedEvent event_of(const ConfigMessage& message) {
 ConfigBoard::ConfigBoard(Store& store, Feed& feed, MemoryLimits limits)
     : store_(store), feed_(feed), limits_(limits) {}
 
-ConfigBoard::EntryPtr ConfigBoard::cached(std::string_view key) const {
+ConfigBoard::EntryPtr ConfigBoard::cached(std::string_view key, std::string_view owner) const {
   std::shared_lock lock(mutex_);
   const auto found = entries_.find(key);
   if (found == entries_.end()) return nullptr;
-  found->second.used.store(++uses_, std::memory_order_relaxed);
-  return found->second.entry;
+  const Slot& slot = found->second;
+  slot.used.store(++uses_, std::memory_order_relaxed);
+  const auto owned = slot.owned.find(owner);
+  return owned == slot.owned.end() ? slot.entry : owned->second;
 }
 
-void ConfigBoard::put(const std::string& key, EntryPtr entry) {
+void ConfigBoard::put(const std::string& key, EntryPtr entry, OwnedEntries owned) {
   std::unique_lock lock(mutex_);
+  if (!entry && owned.empty()) {
+    entries_.erase(key);
+    return;
+  }
   Slot& slot = entries_[key];
   slot.entry = std::move(entry);
+  slot.owned = std::move(owned);
   slot.used = ++uses_;
   if (entries_.size() <= limits_.board_entries) return;
   entries_.erase(std::ranges::min_element(
@@ -56,6 +75,10 @@ void ConfigBoard::forget(const ConfigKey& key) {
     entries_.erase(text);
   }
   feed_.forget(topic(text));
+  const auto owners = published_.find(text);
+  if (owners == published_.end()) return;
+  for (const std::string& owner : owners->second) feed_.forget(topic(text, owner));
+  published_.erase(owners);
 }
 
 std::size_t ConfigBoard::size() const {
@@ -63,9 +86,10 @@ std::size_t ConfigBoard::size() const {
   return entries_.size();
 }
 
-Result<ConfigBoard::EntryPtr> ConfigBoard::find(const ConfigKey& key) {
-  if (auto entry = cached(to_string(key))) return entry;
-  return refresh(key);
+Result<ConfigBoard::EntryPtr> ConfigBoard::find(const ConfigKey& key, std::string_view owner) {
+  if (auto entry = cached(to_string(key), owner)) return entry;
+  HOCKET_TRY(refresh(key));
+  return cached(to_string(key), owner);
 }
 
 Result<ConfigBoard::EntryPtr> ConfigBoard::refresh(const ConfigKey& key) {
@@ -73,15 +97,34 @@ Result<ConfigBoard::EntryPtr> ConfigBoard::refresh(const ConfigKey& key) {
   const std::string text = to_string(key);
   const auto promotion = store_.current_promotion(key.topology, key.workload);
   HOCKET_TRY(promotion);
-  if (!*promotion) {
-    std::unique_lock lock(mutex_);
-    entries_.erase(text);
-    return EntryPtr();
+  EntryPtr entry;
+  if (*promotion) {
+    auto released = entry_of(key, **promotion);
+    HOCKET_TRY(released);
+    entry = std::move(*released);
   }
-  auto entry = entry_of(key, **promotion);
-  HOCKET_TRY(entry);
-  put(text, *entry);
+  auto owned = owned_entries(key, entry ? entry->version : 0);
+  HOCKET_TRY(owned);
+  put(text, entry, std::move(*owned));
   return entry;
+}
+
+Result<ConfigBoard::OwnedEntries> ConfigBoard::owned_entries(const ConfigKey& key,
+                                                             std::int64_t released) const {
+  const auto staged = store_.promotions({.key = key, .stage = PromotionStage::staged});
+  HOCKET_TRY(staged);
+  OwnedEntries owned;
+  for (const PromotionRow& row : *staged) {
+    if (row.id <= released || row.kept_by.empty()) continue;
+    const auto entry = entry_of(key, row);
+    if (!entry) {
+      // A version that one owner's jobs have kept must not hide the others.
+      if (entry.error().code == ErrorCode::invalid_argument) continue;
+      return failure(entry.error());
+    }
+    for (const std::string& owner : row.kept_by) owned[owner] = *entry;
+  }
+  return owned;
 }
 
 Result<ConfigBoard::EntryPtr> ConfigBoard::entry_of(const ConfigKey& key,
@@ -96,8 +139,12 @@ Result<ConfigBoard::EntryPtr> ConfigBoard::entry_of(const ConfigKey& key,
   nlohmann::json document = to_json(DaemonMessage(message));
   document["key"] = to_string(key);
   document["setting"] = row.config;
+  const auto declared = declared_json(store_, key, row);
+  HOCKET_TRY(declared);
+  document["declared"] = *declared;
   document["pinned"] = state->pinned;
   document["frozen"] = state->frozen;
+  if (row.stage == PromotionStage::staged) document["kept_by"] = row.kept_by;
   document["promoted_at_ns"] = row.promoted_at_ns;
   auto entry = std::make_shared<BoardEntry>();
   entry->version = row.id;
@@ -108,11 +155,12 @@ Result<ConfigBoard::EntryPtr> ConfigBoard::entry_of(const ConfigKey& key,
   return EntryPtr(entry);
 }
 
-void ConfigBoard::publish(const ConfigKey& key) {
+void ConfigBoard::publish(const ConfigKey& key, const std::string& owner) {
   std::lock_guard refreshing(refreshing_);
-  const auto entry = cached(to_string(key));
+  const auto entry = cached(to_string(key), owner);
   if (!entry) return;
-  const std::string name = topic(to_string(key));
+  const std::string name = topic(to_string(key), owner);
+  if (!owner.empty()) published_[to_string(key)].insert(owner);
   const auto newest = feed_.position(name).newest;
   if (!newest || newest->id != entry->version) feed_.publish(name, entry->event);
 }

@@ -1,6 +1,7 @@
 #include "daemon/live/job_registry.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/statistics.h"
 #include "daemon/live/job_fit.h"
@@ -71,14 +72,18 @@ Result<void> JobRegistry::check_room(const JobDescription& description, const st
 }
 
 Result<JobRegistry::Entered> JobRegistry::enter(const JobDescription& description,
-                                                std::int64_t now_ns, std::size_t bytes) {
+                                                std::int64_t now_ns, std::size_t bytes,
+                                                const JobOwner& owner) {
   const ConfigKey key{fingerprint(description.topology), fingerprint(description.workload)};
   const std::string key_text = to_string(key);
   std::lock_guard lock(mutex_);
-  HOCKET_TRY(check_room(description, key_text, bytes));
   Entered entered;
   Entry* known = running(description.id);
-  if (known && known->job.key != key) {
+  const bool is_anothers = known && known->job.owner.token != owner.token;
+  entered.is_anothers = is_anothers && !owner.is_admin;
+  if (entered.is_anothers) return entered;
+  HOCKET_TRY(check_room(description, key_text, bytes));
+  if (known && (known->job.key != key || known->job.owner != owner)) {
     entered.ended = known->job.number;
     end_entry(*known);
     known = nullptr;
@@ -89,7 +94,10 @@ Result<JobRegistry::Entered> JobRegistry::enter(const JobDescription& descriptio
     known->job.number = number;
     known->job.key = key;
     by_id_[description.id] = number;
-    by_key_[key_text][number] = &known->job;
+    known->job.owner = owner;
+    KeyJobs& of_key = by_key_[key_text];
+    of_key.jobs[number] = &known->job;
+    ++of_key.owners[owner.speaks_for()];
   }
   bytes_ = bytes_ - known->bytes + bytes;
   known->bytes = bytes;
@@ -103,8 +111,11 @@ Result<JobRegistry::Entered> JobRegistry::enter(const JobDescription& descriptio
 
 void JobRegistry::forget_key_of(const RunningJob& job) {
   const auto found = by_key_.find(to_string(job.key));
-  found->second.erase(job.number);
-  if (found->second.empty()) by_key_.erase(found);
+  auto& [jobs, owners] = found->second;
+  jobs.erase(job.number);
+  const auto owner = owners.find(job.owner.speaks_for());
+  if (--owner->second == 0) owners.erase(owner);
+  if (jobs.empty()) by_key_.erase(found);
 }
 
 std::optional<std::uint64_t> JobRegistry::report(const JobReport& report, std::int64_t now_ns) {
@@ -266,6 +277,21 @@ std::optional<RunningJob> JobRegistry::find(std::uint64_t number) const {
   return found == jobs_.end() ? std::nullopt : std::optional(found->second.job);
 }
 
+std::optional<JobOwner> JobRegistry::owner_of(const std::string& id) const {
+  std::lock_guard lock(mutex_);
+  const Entry* const entry = running(id);
+  return entry ? std::optional(entry->job.owner) : std::nullopt;
+}
+
+std::set<std::string> JobRegistry::owners(const ConfigKey& key) const {
+  std::lock_guard lock(mutex_);
+  std::set<std::string> owners;
+  const auto found = by_key_.find(to_string(key));
+  if (found == by_key_.end()) return owners;
+  for (const auto& [owner, count] : found->second.owners) owners.insert(owner);
+  return owners;
+}
+
 std::vector<RunningJob> JobRegistry::list() const {
   std::lock_guard lock(mutex_);
   std::vector<RunningJob> jobs;
@@ -280,7 +306,7 @@ void JobRegistry::for_each(const ConfigKey& key,
   std::lock_guard lock(mutex_);
   const auto found = by_key_.find(to_string(key));
   if (found == by_key_.end()) return;
-  for (const auto& [number, job] : found->second) {
+  for (const auto& [number, job] : found->second.jobs) {
     if (!visit(*job)) return;
   }
 }

@@ -23,6 +23,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,9 +43,21 @@ struct JobChange {
   std::optional<double> current_ns = {}, candidate_ns = {};  ///< medians, if it was measured
 };
 
+/// Whose job it is: the token with which it registered.
+struct JobOwner {
+  std::string token = {};  ///< name of the token
+  bool is_admin = true;    ///< the token's role is admin
+
+  /// Returns the owner for whose jobs this one decides what they get: empty, for all, if it is an
+  /// administrator's, who may choose for all anyway.
+  std::string speaks_for() const { return is_admin ? std::string() : token; }
+  bool operator==(const JobOwner&) const = default;
+};
+
 /// A running job.
 struct RunningJob {
   JobDescription description;
+  JobOwner owner;
   ConfigKey key;
   std::uint64_t number = 0;  ///< of the registration; increases in the order of arrival
   bool has_ended = false;    ///< the registration has ended
@@ -87,13 +100,16 @@ class JobRegistry {
   /// What has become of a job's registration.
   struct Entered {
     RunningJob job;
-    /// Number of the registration of the same id that has ended, since it had another key.
+    /// Number of the registration of the same id that has ended, since it had another key, or
+    /// another token in whose place an administrator came.
     std::optional<std::uint64_t> ended = {};
+    /// Another token has registered a job with that id: nothing has changed.
+    bool is_anothers = false;
   };
   /// Registers a job, or describes it again. `bytes` is the length of its description. Returns
   /// unavailable if the registry is full.
   Result<Entered> enter(const JobDescription& description, std::int64_t now_ns,
-                        std::size_t bytes = 0);
+                        std::size_t bytes = 0, const JobOwner& owner = {});
 
   /// Applies a report, and returns the number of the registration; nothing for an unknown job.
   std::optional<std::uint64_t> report(const JobReport& report, std::int64_t now_ns);
@@ -124,6 +140,9 @@ class JobRegistry {
   std::optional<RunningJob> find(const std::string& id) const;
   /// Returns a registration, even if it has ended; nothing once it was removed.
   std::optional<RunningJob> find(std::uint64_t number) const;
+  std::optional<JobOwner> owner_of(const std::string& id) const;
+  /// Returns for whom the jobs of a key speak (JobOwner::speaks_for).
+  std::set<std::string> owners(const ConfigKey& key) const;
   /// Returns what a job's ranks counted in its latest steps, oldest first: at most kJobCountedSteps
   /// and kJobCounters, fewer when the jobs together reach MemoryLimits::job_counters. Empty for an
   /// unknown job.
@@ -166,8 +185,11 @@ class JobRegistry {
   Entries jobs_;
   // Numbers of those that have not ended.
   std::map<std::string, std::uint64_t, std::less<>> by_id_;
-  /// Indexed by the key's text, then by number; points into jobs_.
-  std::map<std::string, std::map<std::uint64_t, const RunningJob*>> by_key_;
+  struct KeyJobs {
+    std::map<std::uint64_t, const RunningJob*> jobs;  ///< by number; they are in jobs_
+    std::map<std::string, std::size_t> owners;        ///< how many jobs speak for each
+  };
+  std::map<std::string, KeyJobs> by_key_;  ///< by the key's text
   std::uint64_t arrivals_ = 0, revision_ = 0;
   std::size_t bytes_ = 0;     ///< bytes of all descriptions
   std::size_t counters_ = 0;  ///< number of counters that all jobs keep

@@ -1,6 +1,7 @@
 #include "daemon/live/key_rollout.h"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -47,15 +48,19 @@ Result<void> KeyRollout::take_outcomes() {
 }
 
 Result<void> KeyRollout::take_outcome(const JobOutcome& taken) {
-  const auto& [job, number, outcome, has_ended] = taken;
+  const auto& [job, owner, number, outcome, has_ended] = taken;
   const auto rows = parts_.store.promotions({.key = key_});
   HOCKET_TRY(rows);
   const auto row = std::ranges::find(*rows, *outcome.version, &PromotionRow::id);
   if (row == rows->end()) return {};  // not a version of this key
+  const auto owned = owned_.find(owner);
   if (has_ended && outcome.status == ChangeStatus::rejected) {
     rollout_.ended_first(job);
+    if (owned != owned_.end()) owned->second.rollout.ended_first(job);
   } else {
-    rollout_.outcome(job, row->id, outcome.status, outcome.message);
+    rollout_.outcome(job, row->id, outcome.status, outcome.message, owner);
+    if (owned != owned_.end())
+      owned->second.rollout.outcome(job, row->id, outcome.status, outcome.message, owner);
   }
   if (outcome.status == ChangeStatus::applied) {
     const auto config = promoted_schedule(*row);
@@ -70,12 +75,11 @@ Result<void> KeyRollout::take_outcome(const JobOutcome& taken) {
        .detail = {{"version", row->id}, {"message", outcome.message}}});
 }
 
-Result<std::int64_t> KeyRollout::newest_staged(std::int64_t released) {
-  const auto staged = parts_.store.promotions({.key = key_, .stage = PromotionStage::staged});
-  HOCKET_TRY(staged);
-  if (staged->empty()) return 0;
-  const std::int64_t newest = std::max(released, staged->back().id);
-  for (const PromotionRow& row : *staged) {
+Result<std::int64_t> KeyRollout::newest_staged(std::int64_t released,
+                                               const std::vector<PromotionRow>& pushed) {
+  if (pushed.empty()) return 0;
+  const std::int64_t newest = std::max(released, pushed.back().id);
+  for (const PromotionRow& row : pushed) {
     if (row.id == newest) continue;
     HOCKET_TRY(parts_.store.set_stage(row.id, PromotionStage::withdrawn, kDaemonActor,
                                       "replaced by version " + std::to_string(newest)));
@@ -83,7 +87,7 @@ Result<std::int64_t> KeyRollout::newest_staged(std::int64_t released) {
   if (newest == released) return 0;
   if (newest != rollout_.staged()) {
     const bool is_taken_over = jobs_awaited_from_ns_ > started_.ns;
-    is_from_before_ = is_taken_over || staged->back().promoted_at_ns < started_.unix_ns;
+    is_from_before_ = is_taken_over || pushed.back().promoted_at_ns < started_.unix_ns;
   }
   return newest;
 }
@@ -95,12 +99,18 @@ Result<void> KeyRollout::look_for_versions(bool decides) {
   const auto current = parts_.store.current_promotion(key_.topology, key_.workload);
   HOCKET_TRY(current);
   const std::int64_t released = *current ? (*current)->id : 0;
-  if (auto ok = refresh(released); !ok) return ok;
-  const auto staged = decides ? newest_staged(released) : Result<std::int64_t>(0);
+  auto pushed = parts_.store.promotions({.key = key_, .stage = PromotionStage::staged});
+  HOCKET_TRY(pushed);
+  std::vector<PromotionRow> owned;
+  std::ranges::copy_if(*pushed, std::back_inserter(owned), [&](const PromotionRow& row) {
+    return !row.kept_by.empty() && row.id > released;
+  });
+  std::erase_if(*pushed, [](const PromotionRow& row) { return !row.kept_by.empty(); });
+  if (auto ok = refresh(released, std::move(owned)); !ok) return ok;
+  const auto staged = decides ? newest_staged(released, *pushed) : Result<std::int64_t>(0);
   HOCKET_TRY(staged);
   if (*staged != 0) {
-    if (*staged == rollout_.staged()) return {};
-    HOCKET_TRY(begin_staged(*staged));
+    if (*staged != rollout_.staged()) HOCKET_TRY(begin_staged(*staged));
   } else if (released > known_version_) {
     is_from_before_ = false;
     if (is_staged_first((*current)->origin)) {
@@ -114,6 +124,8 @@ Result<void> KeyRollout::look_for_versions(bool decides) {
   } else if (rollout_.staged() != 0 && rollout_.staged() != released) {
     rollout_.begin_released(released);  // the staged version was withdrawn by another process
   }
+  HOCKET_TRY(look_for_owned(*current));
+  publish();
   return {};
 }
 
@@ -130,21 +142,47 @@ Result<void> KeyRollout::begin_staged(std::int64_t version) {
   return {};
 }
 
-Result<void> KeyRollout::refresh(std::int64_t released) {
+Result<void> KeyRollout::refresh(std::int64_t released, std::vector<PromotionRow> owned) {
   const auto entry = parts_.board.cached(to_string(key_));
   const std::int64_t shown = entry ? entry->version : 0;
-  if (shown == released && (!entry || entry->state == state_)) return {};
+  const bool is_shown = shown == released && (!entry || entry->state == state_);
+  if (is_shown && owned == owned_rows_) return {};
   HOCKET_TRY(parts_.board.refresh(key_));
+  owned_rows_ = std::move(owned);
   return {};
 }
 
+void KeyRollout::publish() {
+  for (const std::string& owner : parts_.jobs.owners(key_)) {
+    if (owner.empty()) continue;  // published when it is released
+    const auto entry = parts_.board.cached(to_string(key_), owner);
+    if (entry && entry->version != rollout_.staged()) parts_.board.publish(key_, owner);
+  }
+}
+
+bool KeyRollout::has_seen(const PromotionRow& staged) const {
+  return staged.id == rollout_.staged() ||
+         std::ranges::find(owned_rows_, staged) != owned_rows_.end();
+}
+
 Result<void> KeyRollout::advance() {
+  HOCKET_TRY(advance_all_jobs());
+  // Versions for all come first, and a pinned key keeps what its jobs have.
+  for (auto& [owner, owned] : owned_) {
+    const bool may_begin = rollout_.staged() == 0 && !state_.pinned;
+    if (owned.rollout.staged() == 0 || may_begin) HOCKET_TRY(advance_owned(owner, owned));
+  }
+  return {};
+}
+
+Result<void> KeyRollout::advance_all_jobs() {
   for (;;) {
     std::vector<RolloutJob> jobs;
     if (rollout_.staged() != 0) {
       parts_.jobs.for_each(key_, [&](const RunningJob& job) {
         jobs.push_back({job.description.id, job.is_connected(),
-                        fit_of(job.description, staged_config_), job.number});
+                        fit_of(job.description, staged_config_), job.number,
+                        job.owner.speaks_for()});
         return true;
       });
     }
@@ -156,7 +194,8 @@ Result<void> KeyRollout::advance() {
       if (auto ok = carry_out(*action); !ok) return ok;
     }
     // The offer to the previous canary is decided, or another job is the canary now.
-    if (!rollout_.canary().empty() && rollout_.canary_number() != next.canary_number()) {
+    const bool is_left = next.canary().empty() || rollout_.canary_number() != next.canary_number();
+    if (!rollout_.canary().empty() && is_left) {
       parts_.feed.forget(job_config_topic(rollout_.canary_number()));
     }
     rollout_ = std::move(next);
@@ -173,30 +212,41 @@ Result<void> KeyRollout::carry_out(const RolloutAction& action) {
                    "version " + std::to_string(action.version) + " is not in the store any more");
   }
   switch (action.kind) {
-    case RolloutAction::Kind::offer: {
-      const auto config = promoted_schedule(*row);
-      HOCKET_TRY(config);
-      const auto origin = origin_of(parts_.store, *row);
-      HOCKET_TRY(origin);
-      parts_.feed.publish(job_config_topic(action.number), event_of({row->id, *config, *origin}));
-      return {};
-    }
+    case RolloutAction::Kind::offer:
+      return offer(action, *row);
     case RolloutAction::Kind::release: {
       if (row->stage == PromotionStage::staged) {
         const auto ok =
             parts_.store.set_stage(row->id, PromotionStage::released, kDaemonActor, action.reason);
         if (!ok) return ok;
       }
+      for (const std::string& owner : action.owners)
+        HOCKET_TRY(withdraw_from(owner, *row, "its canary rolled it back", *rows));
       HOCKET_TRY(parts_.board.refresh(key_));
       parts_.board.publish(key_);
+      for (const std::string& owner : parts_.jobs.owners(key_)) parts_.board.publish(key_, owner);
       ++counts_.releases;
       return {};
     }
     case RolloutAction::Kind::withdraw:
-      return withdraw(action, *rows);
+      // Nobody has a staged version yet.
+      if (action.owners.empty() || row->stage == PromotionStage::staged)
+        return withdraw(action, *rows);
+      for (const std::string& owner : action.owners)
+        HOCKET_TRY(withdraw_from(owner, *row, action.reason, *rows));
+      return {};
     case RolloutAction::Kind::hold:
       return hold(action, *row);
   }
+  return {};
+}
+
+Result<void> KeyRollout::offer(const RolloutAction& action, const PromotionRow& row) {
+  const auto config = promoted_schedule(row);
+  HOCKET_TRY(config);
+  const auto origin = origin_of(parts_.store, row);
+  HOCKET_TRY(origin);
+  parts_.feed.publish(job_config_topic(action.number), event_of({row.id, *config, *origin}));
   return {};
 }
 

@@ -2,10 +2,19 @@
 
 // Brings the versions of one key to its running jobs: sees versions that were added to the store,
 // performs what daemon/live/rollout.h decides, and records what the jobs answer. One thread.
+//
+// A version that live tuning found is staged, and kept by the owner whose job measured it
+// (PromotionRow::kept_by): jobs of that owner get it. Running jobs of another owner get it first
+// through a canary among them, and when that has kept it, it is kept by their owner, too. Until
+// then jobs of that owner that start get the newest version that is for them. What an
+// administrator's job keeps is released to all. What an owner's jobs roll back is withdrawn from
+// that owner alone, by a version that only its jobs get.
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,9 +36,14 @@ struct DaemonStart {
 /// A job's answer to a version.
 struct JobOutcome {
   JobOutcome(const RunningJob& of, ChangeOutcome its, bool ended)
-      : job(of.description.id), number(of.number), outcome(std::move(its)), has_ended(ended) {}
+      : job(of.description.id),
+        owner(of.owner.speaks_for()),
+        number(of.number),
+        outcome(std::move(its)),
+        has_ended(ended) {}
 
   std::string job;
+  std::string owner;       ///< for whom the job speaks
   std::uint64_t number;    ///< RunningJob::number
   ChangeOutcome outcome;   ///< kept without its iteration times, which nothing needs
   bool has_ended = false;  ///< the outcome is in the job's last report
@@ -63,8 +77,12 @@ class KeyRollout {
 
   /// Returns the version that is rolled out in stages, 0 if there is none.
   std::int64_t staged() const { return rollout_.staged(); }
-  /// Returns whether a job tries it.
-  bool is_trying() const { return !rollout_.canary().empty(); }
+  /// Returns whether a job tries it, or `explorer` tries a version for its owner.
+  bool is_trying(const std::string& explorer) const;
+  /// Returns whether a canary's answer, or the time that it has, is waited for.
+  bool is_waiting() const;
+  /// Returns whether a staged version was looked at as it is now.
+  bool has_seen(const PromotionRow& staged) const;
 
   /// Returns whether the key is pinned or frozen, as last read.
   const KeyState& state() const { return state_; }
@@ -72,12 +90,36 @@ class KeyRollout {
  private:
   Result<void> take_outcome(const JobOutcome& taken);
   /// Returns the staged version, or 0 if there is none. Withdraws those that it replaced.
-  Result<std::int64_t> newest_staged(std::int64_t released);
+  Result<std::int64_t> newest_staged(std::int64_t released,
+                                     const std::vector<PromotionRow>& pushed);
   Result<void> begin_staged(std::int64_t version);
-  Result<void> refresh(std::int64_t released);
+  Result<void> refresh(std::int64_t released, std::vector<PromotionRow> owned);
+  /// Publishes to running jobs what their owners get, except what is rolled out to them.
+  void publish();
+  Result<void> advance_all_jobs();
   Result<void> carry_out(const RolloutAction& action);
   Result<void> withdraw(const RolloutAction& action, const std::vector<PromotionRow>& rows);
   Result<void> hold(const RolloutAction& action, const PromotionRow& row);
+  Result<void> offer(const RolloutAction& action, const PromotionRow& row);
+
+  // Versions that some owners have kept (daemon/live/key_rollout_owners.cc).
+  struct Owned {
+    ScheduleConfig config;
+    Rollout rollout;            ///< of the newest version for the owner's jobs
+    std::int64_t declined = 0;  ///< newest version that its canary did not keep
+  };
+  /// Begins what is due for each owner; `current` is the released version.
+  Result<void> look_for_owned(const std::optional<PromotionRow>& current);
+  Result<void> look_for_owned(const std::string& owner, const PromotionRow* current);
+  Result<void> begin_owned(Owned& owned, const PromotionRow& row);
+  Result<void> advance_owned(const std::string& owner, Owned& owned);
+  Result<void> carry_out_owned(const RolloutAction& action, const std::string& owner, Owned& owned);
+  /// Gives a version to the jobs of an owner.
+  Result<void> keep(const PromotionRow& row, const std::string& owner, const std::string& reason);
+  /// Takes a version from the jobs of an owner alone, by a newer one with the configuration of the
+  /// version before.
+  Result<void> withdraw_from(const std::string& owner, const PromotionRow& row,
+                             const std::string& reason, const std::vector<PromotionRow>& rows);
 
   LiveParts& parts_;
   LiveCounts& counts_;
@@ -94,6 +136,8 @@ class KeyRollout {
   std::deque<JobOutcome> outcomes_;    // outcomes that have not been processed
   ScheduleConfig staged_config_;       // configuration of the version that is rolled out in stages
   Rollout rollout_;
+  std::vector<PromotionRow> owned_rows_;  // staged versions that some owners have kept
+  std::map<std::string, Owned> owned_;    // by owner
 };
 
 }  // namespace hocket

@@ -251,6 +251,7 @@ Result<void> KeyTuner::resume_trials(const RunningJob& job, const StudyRow& stud
                    opened.candidate ? std::optional(opened.candidate->trial) : std::nullopt);
   HOCKET_TRY(session);
   if (!opened.candidate) HOCKET_TRY(parts_.store.abandon_running_trials(study.id));
+  tried_for_ = job.owner.speaks_for();
   HOCKET_TRY(parts_.store.update_study(study.id, {.state = StudyState::running}));
   search_ = std::make_shared<OpenSearch>(std::move(*session));
   apply(opened);
@@ -337,6 +338,7 @@ Result<void> KeyTuner::offer(const RunningJob& job) {
   const auto row = parts_.store.start_trial(
       {.study_id = state_.study()->id, .params = to_json(params), .worker = explorer()});
   HOCKET_TRY(row);
+  tried_for_ = job.owner.speaks_for();
   apply(tuning::CandidateOffered{{row->id, params, *config, parts_.clock.now_ns()}});
   ++counts_.offered;
   publish_candidate();
@@ -360,26 +362,29 @@ Result<void> KeyTuner::conclude_candidate(const std::optional<RunningJob>& job) 
 
 Result<void> KeyTuner::promote(const tuning::Conclusion& conclusion) {
   const auto& trying = std::get<tuning::Trying>(state_.at);
-  const auto current = parts_.store.current_promotion(key_.topology, key_.workload);
-  HOCKET_TRY(current);
+  const auto rows = parts_.store.promotions({.key = key_});
+  HOCKET_TRY(rows);
+  const PromotionRow* const current = newest_for(*rows, tried_for_);
   const nlohmann::json config = to_json(trying.candidate.config);
   // It was promoted before an error, or before the daemon was started again.
-  if (*current && (*current)->config == config) return {};
+  if (current != nullptr && current->config == config) return {};
   std::optional<MeasuredGain> measured;
   if (!conclusion.candidate_ns.empty()) {
     const double candidate = median(conclusion.candidate_ns);
     const double before = median(conclusion.current_ns);
     measured = MeasuredGain{candidate, before, 1 - candidate / before};
   }
-  HOCKET_TRY(parts_.store.promote({.topology_id = topology_id_,
-                                   .workload_id = workload_id_,
-                                   .study_id = trying.study.id,
-                                   .config = config,
-                                   .measured = measured,
-                                   .origin = PromotionOrigin::live,
-                                   .stage = PromotionStage::released,
-                                   .actor = "job " + trying.explorer.job,
-                                   .note = trying.outcome->message}));
+  HOCKET_TRY(parts_.store.promote(
+      {.topology_id = topology_id_,
+       .workload_id = workload_id_,
+       .study_id = trying.study.id,
+       .config = config,
+       .measured = measured,
+       .origin = PromotionOrigin::live,
+       .stage = tried_for_.empty() ? PromotionStage::released : PromotionStage::staged,
+       .actor = "job " + trying.explorer.job,
+       .note = trying.outcome->message,
+       .kept_by = tried_for_.empty() ? std::vector<std::string>() : std::vector{tried_for_}}));
   return {};
 }
 

@@ -96,6 +96,7 @@ class KeyTuner {
   const std::function<void()> wake_;
 
   tuning::State state_;
+  std::string tried_for_;               // for whom the job that tries the candidate speaks
   std::shared_ptr<OpenSearch> search_;  // null in the states without a study
 };
 

@@ -300,7 +300,8 @@ Result<void> LiveTuning::advance_all(Key& key) {
   if (ok && *decides) {
     // Versions pushed by users are tried before candidates.
     const KeyState& state = key.rollout.state();
-    ok = key.tuner->advance(!state.frozen && !state.pinned && !key.rollout.is_trying());
+    ok = key.tuner->advance(!state.frozen && !state.pinned &&
+                            !key.rollout.is_trying(key.tuner->explorer()));
   }
   if (ok) leave_claim(key);
   key.must_retry = !ok;
@@ -369,7 +370,7 @@ void LiveTuning::on_tick() {
   }
   for (const auto& [text, key] : keys_) {
     const bool is_asking = std::holds_alternative<tuning::Asking>(key->tuner->state().at);
-    const bool is_waiting = key->rollout.staged() != 0 || is_asking || key->wants_claim;
+    const bool is_waiting = key->rollout.is_waiting() || is_asking || key->wants_claim;
     if (key->must_retry || is_waiting) advance(*key);
   }
   evict_keys();
@@ -429,14 +430,18 @@ Result<void> LiveTuning::look_at_key(const KeyRow& row, const std::vector<Promot
                              : shown->version != row.current_id || shown->state != row.state;
   const auto found = keys_.find(text);
   if (found == keys_.end() || found->second->is_set_aside) {
-    if (!shown || !is_new) return {};
+    const bool is_kept = std::ranges::any_of(staged, [&](const PromotionRow& promotion) {
+      return promotion.topology_id == row.topology_id && promotion.workload_id == row.workload_id &&
+             !promotion.kept_by.empty();
+    });
+    if (!shown || !(is_new || is_kept)) return {};
     HOCKET_TRY(parts_.board.refresh(row.key));
     return {};
   }
   Key& key = *found->second;
   const bool has_staged = std::ranges::any_of(staged, [&](const PromotionRow& promotion) {
     return promotion.topology_id == row.topology_id && promotion.workload_id == row.workload_id &&
-           promotion.id != key.rollout.staged();
+           promotion.id > row.current_id.value_or(0) && !key.rollout.has_seen(promotion);
   });
   if (is_new || has_staged || row.state != key.rollout.state()) advance(key);
   return {};

@@ -5,8 +5,9 @@
 // (daemon/live/key_tuner.h).
 //
 // Versions that were pushed or that won a study reach running jobs in stages. A version from live
-// tuning was already tried, and a rollback or pin must take effect immediately: these reach all
-// jobs at once.
+// tuning was already tried by a job of its owner: it reaches jobs of that owner at once, and those
+// of another owner in stages. A rollback or pin must take effect immediately: it reaches all jobs
+// at once.
 //
 // Events may come from any thread and return immediately; a thread of this object processes them.
 // Searches are asked elsewhere (daemon/live/search_runner.h), so that a key does not wait for

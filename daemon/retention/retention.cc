@@ -1,6 +1,7 @@
 #include "daemon/retention/retention.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
@@ -129,15 +130,15 @@ Result<RetentionRows> retention_rows(Store& store, const RetentionPolicy& policy
                                      const ServedTraceBytes& served_bytes) {
   RetentionRows rows;
   if (policy.studies_ns) {
-    // What cannot be read is not removed.
+    // A study that cannot be read is not removed.
     auto studies = store.studies(&rows.unread);
     HOCKET_TRY(studies);
     rows.studies = std::move(*studies);
     const auto keys = store.keys();
     HOCKET_TRY(keys);
-    std::set<std::int64_t> current;
+    std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> current;  // by key
     for (const KeyRow& key : *keys) {
-      if (key.current_id) current.insert(*key.current_id);
+      if (key.current_id) current[{key.topology_id, key.workload_id}] = *key.current_id;
     }
     for (const auto stage : {PromotionStage::released, PromotionStage::staged}) {
       const std::size_t unread = rows.unread.size();
@@ -146,7 +147,12 @@ Result<RetentionRows> retention_rows(Store& store, const RetentionPolicy& policy
       // Nobody knows which study such a version needs.
       if (rows.unread.size() > unread) rows.studies.clear();
       for (const PromotionRow& version : *versions) {
-        const bool is_used = stage == PromotionStage::staged || current.contains(version.id);
+        const auto found = current.find({version.topology_id, version.workload_id});
+        const std::int64_t released = found == current.end() ? 0 : found->second;
+        // A version that only some owners have kept is replaced by one that is released later.
+        const bool is_used = stage == PromotionStage::released
+                                 ? version.id == released
+                                 : version.kept_by.empty() || version.id > released;
         if (is_used && version.study_id) rows.used_studies.insert(*version.study_id);
       }
     }

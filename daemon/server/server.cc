@@ -128,8 +128,9 @@ class AsioServer final : public Server {
       } else if (!state_.stopping && error != asio::error::connection_aborted) {
         // Usually no descriptors are left; waiting connections are accepted once others are closed.
         state_.warn_of("cannot accept a connection", "", {"error", error.message()});
-        pause_.expires_after(std::chrono::milliseconds(100));
-        co_await pause_.async_wait(into(error));
+        // Each acceptor has a timer, because waiting again on one ends the other waits on it.
+        IoTimer pause(state_.io, std::chrono::milliseconds(100));
+        co_await pause.async_wait(into(error));
       }
     }
   }
@@ -214,7 +215,6 @@ class AsioServer final : public Server {
       if (state_.options.listeners.empty()) accept_waiting(acceptor);
       acceptor.close(ignored);
     }
-    pause_.cancel();
     for (HttpConnection* connection : state_.connections) connection->stop();
     finish_if_done();
   }
@@ -246,7 +246,7 @@ class AsioServer final : public Server {
   Feed& feed_;
   std::optional<asio::ssl::context> tls_;
   std::vector<IoAcceptor> acceptors_;
-  IoTimer sweep_{state_.io}, pause_{state_.io};
+  IoTimer sweep_{state_.io};
   asio::basic_signal_set<IoExecutor> signals_{state_.io};
   std::int64_t grace_until_ns_ = 0;
 };

@@ -4,16 +4,17 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <random>
 #include <set>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
 #include "archive/profiles/transfer/http_trace_transfer.h"
+#include "core/files/file_stream.h"
+#include "core/files/owned_path.h"
 #include "core/files/private_file.h"
+#include "core/files/regular_file.h"
 #include "store/profile_folder.h"
 
 namespace hocket {
@@ -22,6 +23,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kStoreFile = "store";
+constexpr const char* kOwnerFile = "owner";
+constexpr std::int64_t kMostNameBytes = 1 << 16;  ///< of a store or an owner
+constexpr mode_t kTraceMode = 0600;
+
+std::string text_of(const fs::path& path) {
+  return read_regular_file(path, kMostNameBytes, Links::refused).value_or("");
+}
 
 std::string random_set() {
   std::random_device draw;
@@ -65,9 +73,7 @@ SetContent content_of_set(const fs::path& folder) {
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     look(at->path());
   }
-  std::ostringstream text;
-  text << std::ifstream(folder / kStoreFile).rdbuf();
-  content.store = std::move(text).str();
+  content.store = text_of(folder / kStoreFile);
   return content;
 }
 
@@ -83,19 +89,32 @@ std::string ServedTraces::file_of(std::string_view set, std::int64_t rank) const
   return trace_file_path(folder_of(set), rank);
 }
 
-Result<TraceSet> ServedTraces::make_set() {
+Result<TraceSet> ServedTraces::make_set(const std::string& owner) {
   TraceSet set{options_.url, random_set()};
   const std::string folder = folder_of(set.id);
+  HOCKET_TRY(check_private_folder(options_.folder));
   HOCKET_TRY(create_private_folders(folder));
   const auto made = create_private_file(folder + "/" + kStoreFile, options_.store);
   HOCKET_TRY(made);
+  const auto owned = create_private_file(folder + "/" + kOwnerFile, owner);
+  HOCKET_TRY(owned);
   return set;
+}
+
+bool ServedTraces::has(std::string_view set) const {
+  std::error_code error;
+  return are_taken() && is_trace_set(set) && fs::is_directory(folder_of(set), error);
+}
+
+std::optional<std::string> ServedTraces::owner_of(std::string_view set) const {
+  if (!has(set)) return std::nullopt;
+  std::string owner = text_of(folder_of(set) + "/" + kOwnerFile);
+  return owner.empty() ? std::nullopt : std::optional(std::move(owner));
 }
 
 Result<std::int64_t> ServedTraces::append(std::string_view set, std::int64_t rank,
                                           std::int64_t offset, std::string_view bytes) {
-  std::error_code error;
-  if (!are_taken() || !is_trace_set(set) || !fs::is_directory(folder_of(set), error)) {
+  if (!has(set)) {
     return failure(ErrorCode::not_found,
                    "this daemon has no trace set of that name; POST /v1/traces makes one");
   }
@@ -114,19 +133,20 @@ Result<std::int64_t> ServedTraces::append(std::string_view set, std::int64_t ran
                                                     std::to_string(kMostServedTraceBytes) +
                                                     " bytes; profile fewer iterations");
   }
+  std::error_code error;
   const fs::space_info space = fs::space(options_.folder, error);
   if (error) return failure(disk_error("look at the disk of", options_.folder, error));
   if (static_cast<std::int64_t>(space.available) < options_.least_free_bytes) {
     return failure(ErrorCode::unavailable, "the disk of " + options_.folder + " is almost full");
   }
-  std::ofstream file(path, std::ios::binary | std::ios::app);
-  file.write(bytes.data(), std::ssize(bytes));
-  file.close();
-  if (file) return end;
+  const auto file = open_to_write(path, Writing::at_end, kTraceMode, Links::refused);
+  HOCKET_TRY(file);
+  const auto written = write_all(*file, bytes, path);
+  if (written) return end;
   // A part would be taken for the beginning of the next piece.
   std::error_code ignored;
   fs::resize_file(path, static_cast<std::uintmax_t>(size), ignored);
-  return failure(ErrorCode::unavailable, "cannot write " + path);
+  return failure(written.error());
 }
 
 Result<std::string> ServedTraces::read(std::string_view set, std::int64_t rank,
@@ -136,8 +156,9 @@ Result<std::string> ServedTraces::read(std::string_view set, std::int64_t rank,
                    "this daemon does not have the trace; its profile may have been removed");
   };
   if (!are_taken() || !is_trace_set(set)) return missing();
-  std::ifstream file(file_of(set, rank), std::ios::binary);
-  if (!file) return missing();
+  auto opened = open_regular_file(file_of(set, rank), Links::refused);
+  if (!opened) return missing();
+  FileReader file(std::move(*opened));
   std::string piece(kTracePieceBytes, '\0');
   file.seekg(offset);
   file.read(piece.data(), std::ssize(piece));

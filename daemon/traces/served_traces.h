@@ -2,11 +2,12 @@
 
 // Trace files that this daemon serves: jobs of hosts that share no folder send theirs, and whoever
 // reads a profile fetches them (docs/guides/cluster.md, "Traces"). Each profile has a set, a folder
-// "SET" with "rank-R.sqlite" and a file that names the store, since one folder may serve several
-// stores. Thread-safe.
+// "SET" with "rank-R.sqlite", a file that names the store, since one folder may serve several
+// stores, and one that names the owner, who alone may add to the traces. Thread-safe.
 
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,8 +36,15 @@ class ServedTraces {
 
   bool are_taken() const { return !options_.folder.empty(); }
 
-  /// Makes a set. Requires are_taken(). Returns unavailable if the disk does not let it.
-  Result<TraceSet> make_set();
+  /// Makes a set for `owner`, the name of a token. Requires are_taken(). Returns unavailable if the
+  /// disk does not let it.
+  Result<TraceSet> make_set(const std::string& owner);
+
+  bool has(std::string_view set) const;
+
+  /// Returns who made a set; nothing for an unknown one, or one that has no owner, as those made
+  /// before owners were written down.
+  std::optional<std::string> owner_of(std::string_view set) const;
 
   /// Appends to a rank's trace and returns its size. `offset` must be the size so far; bytes that
   /// are there already are no error, since a client that got no answer sends them again. Errors:

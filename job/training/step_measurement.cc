@@ -1,16 +1,14 @@
 #include "job/training/step_measurement.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
-#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "core/files/regular_file.h"
 #include "core/partitioning/step_partition.h"
 #include "core/placement/described_placement.h"
 #include "job/step/step_recorder.h"
@@ -170,15 +168,7 @@ StepDescription described_step(const Training& training) {
 }
 
 Result<void> write_step(const StepDescription& description, const std::string& path) {
-  const std::string unfinished = path + ".part";
-  std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
-  file << to_json(description).dump(2) << '\n';
-  file.close();
-  if (!file) return failure(ErrorCode::unavailable, "cannot write " + unfinished);
-  std::error_code error;
-  std::filesystem::rename(unfinished, path, error);
-  if (!error) return {};
-  return failure(ErrorCode::unavailable, "cannot write " + path + ": " + error.message());
+  return replace_file(path, to_json(description).dump(2) + "\n");
 }
 
 }  // namespace hocket

@@ -1,9 +1,10 @@
 #include "job/training/training.h"
 
-#include <fstream>
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/files/file_stream.h"
+#include "core/files/regular_file.h"
 #include "core/host/host_executor.h"
 #include "core/partitioning/step_partition.h"
 #include "core/tape/tape.h"
@@ -110,9 +111,9 @@ Result<void> run_recorded_phase(const Training& training, TrainingPhase phase,
                                 const std::string& name, const std::string& path) {
   const int rank = training.collective.rank();
   const std::string file = rank == 0 ? path : path + "." + std::to_string(rank);
-  std::ofstream output(file, std::ios::binary);
-  const Error cannot_write{ErrorCode::unavailable, "cannot write the tape " + file};
-  if (!output) return failure(cannot_write);
+  auto opened = open_to_write(file, Writing::from_begin);
+  if (!opened) return failure(opened.error().in("the tape"));
+  FileWriter output(std::move(*opened));
   const TapeHeader header{.plan = plan_options(phase.config, !phase.options.static_order.empty(),
                                                rank, training.servers),
                           .rank = rank,
@@ -127,8 +128,8 @@ Result<void> run_recorded_phase(const Training& training, TrainingPhase phase,
     phase.options.observer = &tape;
     trained = run_phase(training, phase);
   }
-  output.close();
-  if (trained && !output) return failure(cannot_write);
+  if (!output.close() && trained)
+    return failure(ErrorCode::unavailable, "cannot write the tape " + file);
   return trained;
 }
 

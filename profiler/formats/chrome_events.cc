@@ -136,7 +136,7 @@ class EventReader {
     constexpr std::int64_t kMostBreaks = 1000;
     const bool is_in_events =
         was_resumed_ || std::ranges::find(places_, Place::events) != places_.end();
-    if (!is_broken_ || !is_in_events || breaks_ >= kMostBreaks) return false;
+    if (text_.problem() || !is_broken_ || !is_in_events || breaks_ >= kMostBreaks) return false;
     is_broken_ = false;
     was_resumed_ = true;
     places_.clear();
@@ -159,6 +159,7 @@ class EventReader {
   }
 
   Result<ChromeHead> result() {
+    if (text_.problem()) return failure(ErrorCode::invalid_argument, *text_.problem());
     if (breaks_ > 0 && !has_events_) return failure(error_);
     if (breaks_ > 0) head_.offences.push_back(first_break_ + others(breaks_));
     using Kind = RepairedText::Kind;
@@ -456,7 +457,8 @@ std::optional<std::int64_t> nanoseconds_of(std::string_view text) {
 
 Result<ChromeHead> read_chrome_events(std::istream& in,
                                       const std::function<void(const ChromeEvent&)>& take) {
-  RepairedText text(*in.rdbuf());
+  MemoryBudget memory = MemoryBudget::of_process();
+  RepairedText text(*in.rdbuf(), &memory);
   std::istream repaired(&text);
   EventReader reader(repaired, text, take);
   nlohmann::json::sax_parse(repaired, &reader);

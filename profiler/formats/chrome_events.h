@@ -75,7 +75,8 @@ struct ChromeHead {
 
 /// Calls `take` for each event; the reference is valid during the call. Where the list of events is
 /// no JSON it is read on from the next event. Returns invalid_argument, with the position, if the
-/// text is not JSON before the first event.
+/// text is not JSON before the first event, if a text or number is too long
+/// (profiler/formats/json/repaired_text.h), and if memory runs out.
 Result<ChromeHead> read_chrome_events(std::istream& in,
                                       const std::function<void(const ChromeEvent&)>& take);
 

@@ -35,6 +35,7 @@ NewAudit audit_of(const PromotionRow& promoted, const PromotionRow* before, cons
                            {"origin", to_string(promoted.origin)},
                            {"stage", to_string(promoted.stage)},
                            {"note", promoted.note}};
+  if (!promoted.kept_by.empty()) detail["kept_by"] = promoted.kept_by;
   add_change(detail, {before, &promoted});
   return entry(promoted.actor, "promote", key, std::move(detail));
 }
@@ -48,6 +49,12 @@ NewAudit audit_of_stage(const PromotionRow& version, PromotionStage stage,
                            {"note", note}};
   add_change(detail, current);
   return entry(actor, "set_stage", key, std::move(detail));
+}
+
+NewAudit audit_of_keeper(const PromotionRow& version, std::string_view owner,
+                         std::string_view actor, std::string_view note, const ConfigKey& key) {
+  return entry(actor, "add_keeper", key,
+               {{"version", version.id}, {"owner", owner}, {"note", note}});
 }
 
 NewAudit audit_of_state(const KeyState& state, std::string_view actor, const ConfigKey& key) {

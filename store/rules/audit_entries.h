@@ -24,6 +24,10 @@ NewAudit audit_of_stage(const PromotionRow& version, PromotionStage stage,
                         const CurrentChange& current, std::string_view actor, std::string_view note,
                         const ConfigKey& key);
 
+/// The entry for `owner`, whose jobs have kept a version.
+NewAudit audit_of_keeper(const PromotionRow& version, std::string_view owner,
+                         std::string_view actor, std::string_view note, const ConfigKey& key);
+
 NewAudit audit_of_state(const KeyState& state, std::string_view actor, const ConfigKey& key);
 
 NewAudit audit_of(const NewQuarantine& quarantine, const ConfigKey& key);

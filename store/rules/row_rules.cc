@@ -157,11 +157,21 @@ Result<void> check(const NewPromotion& promotion) {
                    "a promotion starts as staged or released, not as " +
                        std::string(to_string(promotion.stage)));
   }
+  if (!promotion.kept_by.empty() && promotion.stage != PromotionStage::staged) {
+    return failure(ErrorCode::invalid_argument,
+                   "a version that only some owners have kept starts as staged");
+  }
   const MeasuredGain measured = promotion.measured.value_or(MeasuredGain());
   return check_finite(measured.value, "the promotion's value")
       .and_then([&] { return check_finite(measured.default_value, "the default's value"); })
       .and_then([&] { return check_finite(measured.gain, "the promotion's gain"); })
       .and_then([&] { return check_actor(promotion.actor, promotion.note); });
+}
+
+nlohmann::json declared_in(const nlohmann::json& definition) {
+  const auto space = definition.find("space");
+  const bool is_there = space != definition.end() && space->is_object();
+  return is_there ? *space : nlohmann::json::object();
 }
 
 Result<void> check(const NewQuarantine& quarantine) {
@@ -245,7 +255,8 @@ PromotionRow promoted(const NewPromotion& promotion, const KeyState& state,
           .origin = promotion.origin,
           .stage = state.pinned && found_by_tuning ? PromotionStage::held : promotion.stage,
           .actor = promotion.actor,
-          .note = promotion.note};
+          .note = promotion.note,
+          .kept_by = promotion.kept_by};
 }
 
 Result<bool> must_move(const PromotionRow& stored, PromotionStage stage) {

@@ -38,6 +38,9 @@ Result<void> check(const NewClaim& claim);
 /// Refuses a worker's name that cannot claim trials.
 Result<void> check_worker(std::string_view worker);
 Result<void> check(const NewPromotion& promotion);
+/// Returns the search space in a study's definition, which declares its parameters; empty if it has
+/// none.
+nlohmann::json declared_in(const nlohmann::json& definition);
 Result<void> check(const NewQuarantine& quarantine);
 Result<void> check(const NewAudit& audit);
 /// Checks the texts that name an actor and a reason.

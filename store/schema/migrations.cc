@@ -436,13 +436,50 @@ CREATE TABLE workers (
 );
 )sql";
 
-constexpr std::array<Step, 7> kSteps = {{{kVersion1, nullptr},
+// The parameters that a version's study declares, so that they are known when the study is removed;
+// then those of versions that brought such a configuration back.
+constexpr const char* kVersion8 = R"sql(
+ALTER TABLE promotions ADD COLUMN declared TEXT NOT NULL DEFAULT '{}';
+UPDATE promotions SET declared = coalesce(
+  (SELECT json_extract(definition, '$.space') FROM studies WHERE studies.id = study_id
+   AND json_valid(definition) AND json_type(definition, '$.space') = 'object'), '{}');
+UPDATE promotions SET declared = coalesce(
+  (SELECT earlier.declared FROM promotions AS earlier
+   WHERE earlier.topology_id = promotions.topology_id
+   AND earlier.workload_id = promotions.workload_id AND earlier.config = promotions.config
+   AND earlier.id < promotions.id AND earlier.study_id IS NOT NULL
+   ORDER BY earlier.id DESC LIMIT 1), '{}') WHERE study_id IS NULL;
+)sql";
+
+constexpr const char* kPostgresVersion8 = R"sql(
+ALTER TABLE promotions ADD COLUMN declared TEXT NOT NULL DEFAULT '{}';
+UPDATE promotions SET declared = coalesce(
+  (SELECT (definition::json -> 'space')::text FROM studies WHERE studies.id = study_id
+   AND json_typeof(definition::json -> 'space') = 'object'), '{}');
+UPDATE promotions SET declared = coalesce(
+  (SELECT earlier.declared FROM promotions AS earlier
+   WHERE earlier.topology_id = promotions.topology_id
+   AND earlier.workload_id = promotions.workload_id AND earlier.config = promotions.config
+   AND earlier.id < promotions.id AND earlier.study_id IS NOT NULL
+   ORDER BY earlier.id DESC LIMIT 1), '{}') WHERE study_id IS NULL;
+)sql";
+
+// The owners whose jobs have kept a staged version: a JSON array of names. A program of version 8
+// knows a version of live tuning that one of several owners has kept as a staged one, and gives it
+// to one canary.
+constexpr const char* kVersion9 = R"sql(
+ALTER TABLE promotions ADD COLUMN kept_by TEXT NOT NULL DEFAULT '[]';
+)sql";
+
+constexpr std::array<Step, 9> kSteps = {{{kVersion1, nullptr},
                                          {kVersion2, nullptr},
                                          {kVersion3, nullptr},
                                          {kVersion4, nullptr},
                                          {kVersion5, nullptr},
                                          {kVersion6, kPostgresVersion6},
-                                         {kVersion7, kPostgresVersion7}}};
+                                         {kVersion7, kPostgresVersion7},
+                                         {kVersion8, kPostgresVersion8},
+                                         {kVersion9, kVersion9}}};
 
 }  // namespace
 

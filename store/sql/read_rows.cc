@@ -40,15 +40,16 @@ Result<nlohmann::json> read_document(const Rows& row, int column) {
   return parse_object(row.text(column), "row " + std::to_string(row.integer(0)));
 }
 
-Result<std::vector<std::string>> read_command(const Rows& row, int column) {
+/// `what` is what the column has, such as "the command".
+Result<std::vector<std::string>> read_texts(const Rows& row, int column, const std::string& what) {
   const auto list = nlohmann::json::parse(row.text(column), nullptr, /*allow_exceptions=*/false);
-  std::vector<std::string> command;
-  if (!list.is_array()) return damaged("the command is not a JSON array");
-  for (const auto& argument : list) {
-    if (!argument.is_string()) return damaged("the command is not an array of strings");
-    command.push_back(argument.get<std::string>());
+  std::vector<std::string> texts;
+  if (!list.is_array()) return damaged(what + " is not a JSON array");
+  for (const auto& text : list) {
+    if (!text.is_string()) return damaged(what + " is not an array of strings");
+    texts.push_back(text.get<std::string>());
   }
-  return command;
+  return texts;
 }
 
 /// Names are shown, and are those of folders, so only what is one is read.
@@ -77,7 +78,7 @@ Result<WorkloadRow> read_workload(const Rows& row) {
 
 Result<StudyRow> read_study(const Rows& row) {
   HOCKET_TRY(check_name(row, 1));
-  auto command = read_command(row, 2);
+  auto command = read_texts(row, 2, "the command");
   HOCKET_TRY(command);
   auto definition = read_document(row, 3);
   HOCKET_TRY(definition);
@@ -154,8 +155,12 @@ Result<PromotionRow> read_promotion(const Rows& row) {
   HOCKET_TRY(config);
   const auto origin = parse_promotion_origin(row.text(9));
   if (!origin) return unknown_word(row, "origin");
+  auto declared = read_document(row, 14);
+  HOCKET_TRY(declared);
   const auto stage = parse_promotion_stage(row.text(10));
   if (!stage) return unknown_word(row, "stage");
+  auto kept_by = read_texts(row, 15, "the list of owners");
+  HOCKET_TRY(kept_by);
   PromotionRow promotion{.id = row.integer(0),
                          .topology_id = row.integer(1),
                          .workload_id = row.integer(2),
@@ -167,7 +172,9 @@ Result<PromotionRow> read_promotion(const Rows& row) {
                          .stage = *stage,
                          .actor = row.text(11),
                          .note = row.text(12),
-                         .removed_study = row.text(13)};
+                         .removed_study = row.text(13),
+                         .declared = std::move(*declared),
+                         .kept_by = std::move(*kept_by)};
   if (row.is_null(5) && row.is_null(6) && row.is_null(7)) return promotion;
   const MeasuredGain measured{row.real(5), row.real(6), row.real(7)};
   if (row.is_null(5) || row.is_null(6) || row.is_null(7) || !std::isfinite(measured.value) ||

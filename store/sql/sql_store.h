@@ -57,6 +57,8 @@ class SqlStore final : public Store {
   Result<PromotionRow> promote(const NewPromotion& promotion) override;
   Result<void> set_stage(std::int64_t promotion_id, PromotionStage stage, std::string_view actor,
                          std::string_view note) override;
+  Result<void> add_keeper(std::int64_t promotion_id, std::string_view owner, std::string_view actor,
+                          std::string_view note) override;
   Result<std::optional<PromotionRow>> current_promotion(
       std::string_view topology_fingerprint, std::string_view workload_fingerprint) override;
   Result<std::optional<PromotionRow>> staged_promotion(
@@ -143,6 +145,8 @@ class SqlStore final : public Store {
   Result<ConfigKey> key_of(std::int64_t topology_id, std::int64_t workload_id);
   /// The same, and keeps others from changing the key until the transaction ends.
   Result<ConfigKey> locked_key(std::int64_t topology_id, std::int64_t workload_id);
+  /// Returns PromotionRow::declared of a new version with the text `config`.
+  Result<nlohmann::json> declared_for(const NewPromotion& promotion, std::string_view config);
   Result<KeyState> state_of(std::int64_t topology_id, std::int64_t workload_id);
   /// Returns not_found if there is none.
   Result<PromotionRow> version(std::int64_t id);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 
+#include "store/declared.h"
 #include "store/rules/audit_entries.h"
 #include "store/rules/row_rules.h"
 #include "store/sql/read_rows.h"
@@ -70,6 +72,22 @@ Result<std::optional<PromotionRow>> SqlStore::current_of(std::int64_t topology_i
                read_promotion);
 }
 
+Result<nlohmann::json> SqlStore::declared_for(const NewPromotion& promotion,
+                                              std::string_view config) {
+  if (promotion.study_id) {
+    const auto study = locked_study(*promotion.study_id, StudyLock::reference);
+    HOCKET_TRY(study);
+    return rules::declared_in(study->definition);
+  }
+  auto earlier =
+      first(db_.query("SELECT * FROM promotions WHERE topology_id = ?1 AND workload_id = ?2 "
+                      "AND config = ?3 AND declared <> '{}' ORDER BY id DESC LIMIT 1",
+                      promotion.topology_id, promotion.workload_id, config),
+            read_promotion);
+  HOCKET_TRY(earlier);
+  return *earlier ? std::move((*earlier)->declared) : nlohmann::json::object();
+}
+
 Result<PromotionRow> SqlStore::promote(const NewPromotion& promotion) {
   HOCKET_TRY(rules::check(promotion));
   const auto config = rules::object_text(promotion.config, "the promoted configuration");
@@ -77,9 +95,15 @@ Result<PromotionRow> SqlStore::promote(const NewPromotion& promotion) {
   return transact(Access::write, [&]() -> Result<PromotionRow> {
     const auto key = locked_key(promotion.topology_id, promotion.workload_id);
     HOCKET_TRY(key);
-    if (promotion.study_id) {
-      HOCKET_TRY(locked_study(*promotion.study_id, StudyLock::reference));
-    }
+    auto declared = declared_for(promotion, *config);
+    HOCKET_TRY(declared);
+    const auto workload = first(
+        db_.query("SELECT * FROM workloads WHERE id = ?1", promotion.workload_id), read_workload);
+    HOCKET_TRY(workload);
+    const auto declaration = declaration_of(*declared, (*workload)->document);
+    HOCKET_TRY(declaration);
+    const auto is_declared = check_declared(promotion.config, *declaration);
+    if (!is_declared) return failure(is_declared.error().in("the promoted configuration"));
     const auto state = state_of(promotion.topology_id, promotion.workload_id);
     HOCKET_TRY(state);
     const auto before = current_of(promotion.topology_id, promotion.workload_id);
@@ -87,16 +111,19 @@ Result<PromotionRow> SqlStore::promote(const NewPromotion& promotion) {
     const auto at_ns = now_ns();
     HOCKET_TRY(at_ns);
     PromotionRow row = rules::promoted(promotion, *state, *at_ns);
+    row.declared = std::move(*declared);
     const auto measured = [&](double MeasuredGain::*member) {
       return row.measured ? std::optional((*row.measured).*member) : std::nullopt;
     };
     const auto id = db_.integer(
         "INSERT INTO promotions (topology_id, workload_id, study_id, config, value, "
-        "default_value, gain, promoted_at_ns, origin, stage, actor, note) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) RETURNING id",
+        "default_value, gain, promoted_at_ns, origin, stage, actor, note, declared, "
+        "kept_by) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) RETURNING id",
         row.topology_id, row.workload_id, row.study_id, *config, measured(&MeasuredGain::value),
         measured(&MeasuredGain::default_value), measured(&MeasuredGain::gain), row.promoted_at_ns,
-        to_string(row.origin), to_string(row.stage), row.actor, row.note);
+        to_string(row.origin), to_string(row.stage), row.actor, row.note, row.declared.dump(),
+        nlohmann::json(row.kept_by).dump());
     HOCKET_TRY(id);
     row.id = id->value_or(0);
     HOCKET_TRY(write_audit(rules::audit_of(row, pointer_to(*before), *key)));
@@ -135,6 +162,30 @@ Result<void> SqlStore::set_stage(std::int64_t promotion_id, PromotionStage stage
     HOCKET_TRY(write_audit(rules::audit_of_stage(
         *row, stage, {pointer_to(*before), pointer_to(*after)}, actor, note, *key)));
     return db_.notify({*key, row->id, stage});
+  });
+}
+
+Result<void> SqlStore::add_keeper(std::int64_t promotion_id, std::string_view owner,
+                                  std::string_view actor, std::string_view note) {
+  if (auto ok = rules::check_actor(actor, note); !ok) return ok;
+  if (owner.empty() || !rules::is_text(owner)) {
+    return failure(ErrorCode::invalid_argument, "the owner of jobs that keep a version has a name");
+  }
+  return transact(Access::write, [&]() -> Result<void> {
+    const auto seen = version(promotion_id);
+    HOCKET_TRY(seen);
+    const auto key = locked_key(seen->topology_id, seen->workload_id);
+    HOCKET_TRY(key);
+    // It may have changed while this waited.
+    auto row = version(promotion_id);
+    HOCKET_TRY(row);
+    const bool is_there = std::ranges::find(row->kept_by, owner) != row->kept_by.end();
+    if (is_there || row->stage != PromotionStage::staged) return {};
+    row->kept_by.emplace_back(owner);
+    HOCKET_TRY(db_.execute("UPDATE promotions SET kept_by = ?2 WHERE id = ?1", promotion_id,
+                           nlohmann::json(row->kept_by).dump()));
+    HOCKET_TRY(write_audit(rules::audit_of_keeper(*row, owner, actor, note, *key)));
+    return db_.notify({*key, row->id, row->stage});
   });
 }
 

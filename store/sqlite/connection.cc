@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/base/memory_budget.h"
+#include "core/files/regular_file.h"
 
 namespace hocket::sqlite {
 namespace {
@@ -57,9 +59,12 @@ Error describe(int code, int system_errno, const std::string& detail, const std:
   const std::string advice(subject.advice);
   const std::string because = system_errno != 0 ? std::strerror(system_errno) : detail;
   if (means_disk_full(code, system_errno)) {
-    return {ErrorCode::unavailable, "disk full: " + store +
-                                        " could not be written; what was stored before is kept; "
-                                        "free some space and try again"};
+    return {
+        ErrorCode::unavailable,
+        "disk full: " + store +
+            " could not be written; what was stored before is kept; "
+            "free some space and try again" +
+            (system_errno == EFBIG ? " (the limit of a file's size, ulimit -f, is reached)" : "")};
   }
   switch (code & 0xff) {
     case SQLITE_BUSY:
@@ -95,6 +100,28 @@ Error read_only_error(const std::string& path, const Subject& subject) {
                                       std::string(subject.advice)};
 }
 
+struct Connection::MemoryGuard {
+  MemoryBudget budget = MemoryBudget::of_process();
+  std::optional<std::string> problem = {};
+
+  static int look(void* self) {
+    auto& guard = *static_cast<MemoryGuard*>(self);
+    if (!guard.problem) guard.problem = guard.budget.problem();
+    return guard.problem ? 1 : 0;
+  }
+};
+
+void Connection::FreeGuard::operator()(MemoryGuard* guard) const {
+  delete guard;
+}
+
+void Connection::bound_memory() {
+  constexpr int kMostCellBytes = 16 << 20, kOperationsBetweenLooks = 5'000;
+  sqlite3_limit(db_.get(), SQLITE_LIMIT_LENGTH, kMostCellBytes);
+  guard_.reset(new MemoryGuard);
+  sqlite3_progress_handler(db_.get(), kOperationsBetweenLooks, MemoryGuard::look, guard_.get());
+}
+
 void Connection::Close::operator()(sqlite3* db) const {
   sqlite3_close_v2(db);
 }
@@ -109,6 +136,10 @@ Connection::Connection(sqlite3* db, std::string path, int busy_timeout_ms, const
 Result<Connection> Connection::open(const std::string& path, Mode mode, int busy_timeout_ms,
                                     const Subject& subject) {
   HOCKET_CHECK(path.starts_with('/'), "SQLite reads some relative paths as something else");
+  // SQLite would wait for a pipe, and follow a link to anywhere.
+  for (const char* beside : {"-journal", "-wal", "-shm"}) {
+    if (mode != Mode::immutable) HOCKET_TRY(check_regular_or_missing(path + beside));
+  }
   int flags = kCommonFlags;
   if (mode == Mode::create) flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   // SQLite falls back to read-only where writing is not permitted.
@@ -139,6 +170,9 @@ Result<Connection> Connection::open(const std::string& name, int flags, const st
 }
 
 Error Connection::error(int code) const {
+  if (guard_ && guard_->problem)
+    return {ErrorCode::invalid_argument,
+            std::string(subject_.noun) + " " + path_ + ": " + *guard_->problem};
   // SQLite keeps the system's error, except at a commit.
   const int last_errno = errno;
   const int kept_errno = sqlite3_system_errno(db_.get());

@@ -56,6 +56,10 @@ class Connection {
   /// Opens a new, empty database in memory, which ends with the connection.
   static Result<Connection> open_in_memory();
 
+  /// Bounds the memory that a stranger's file can take: cells are short, and a query ends with an
+  /// error once this process has grown by more than its budget (core/base/memory_budget.h).
+  void bound_memory();
+
   /// Prepares `sql` (a literal, or text that outlives the connection) and binds `values` to ?1, ?2,
   /// …. At most one Query of each text may exist at a time.
   template <class... Values>
@@ -104,7 +108,14 @@ class Connection {
   /// Returns an error for the user from the result `code` of the failed SQLite call.
   Error error(int code) const;
 
+  /// Is called by SQLite while a query runs.
+  struct MemoryGuard;
+  struct FreeGuard {
+    void operator()(MemoryGuard* guard) const;
+  };
+
   // Members are destroyed in reverse order: statements are finalised before the connection closes.
+  std::unique_ptr<MemoryGuard, FreeGuard> guard_;
   std::unique_ptr<sqlite3, Close> db_;
   std::unordered_map<std::string_view, std::unique_ptr<sqlite3_stmt, Finalize>> statements_;
   std::string path_;

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "core/base/clock.h"
+#include "core/files/owned_path.h"
 #include "core/files/private_file.h"
 #include "store/sqlite/schema.h"
 
@@ -138,6 +139,8 @@ Result<Connection> open_database(const std::string& path, bool read_only, int bu
     return failure(ErrorCode::invalid_argument,
                    "store " + absolute + " is not a file; " + kNameAnother);
   }
+  if (const auto ok = check_not_everybodys(absolute); !ok)
+    return failure(ok.error().in("store " + absolute));
   if (!read_only) return open_for_writing(absolute, busy_timeout_ms);
   if (status.type() == fs::file_type::not_found) {
     return failure(ErrorCode::not_found, "there is no store " + absolute +

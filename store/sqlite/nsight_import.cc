@@ -470,6 +470,7 @@ Result<std::vector<RankTrace>> read_nsight_export(const std::string& path,
   }
   auto db = Connection::open(absolute.string(), Connection::Mode::immutable, 0, kSubject);
   HOCKET_TRY(db);
+  db->bound_memory();
   NsightFindings unused;
   return NsightExport(std::move(*db), path)
       .read(step_range, findings == nullptr ? unused : *findings);

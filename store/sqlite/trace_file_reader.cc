@@ -7,13 +7,14 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
 #include <utility>
 
+#include "core/files/file_stream.h"
+#include "core/files/regular_file.h"
 #include "store/sqlite/record_block.h"
 #include "store/sqlite/trace_schema.h"
 #include "store/trace_file.h"
@@ -50,6 +51,7 @@ class TraceReader final : public TraceFileReader {
   Result<RankTrace> read(const TraceWindow& window) override;
 
  private:
+  Result<void> check_tables();
   Result<void> load_head();
   Result<void> load_names();
   Result<void> load_groups();
@@ -85,6 +87,16 @@ Result<void> TraceReader::each_row(std::string_view sql, Row&& row) {
     if (!*more) return {};
     if (!row(*query)) return {};
   }
+}
+
+/// Refuses views in place of tables, which can have any number of rows.
+Result<void> TraceReader::check_tables() {
+  const auto views = db_.integer(
+      "SELECT count(*) FROM sqlite_schema WHERE rootpage = 0 AND type IN ('table', 'view') AND "
+      "(name GLOB 'HOCKET_*' OR name IN ('META_DATA_CAPTURE', 'StringIds'))");
+  if (!views) return is_cut_ ? Result<void>() : failure(views.error());
+  if (views->value_or(0) == 0) return {};
+  return failure(damaged("it has a view in place of a table"));
 }
 
 Result<void> TraceReader::load_head() {
@@ -155,7 +167,8 @@ Result<void> TraceReader::load_blocks() {
   auto ok = each_row(
       "SELECT id, start, end, records FROM HOCKET_BLOCKS ORDER BY id", [&](const Query& row) {
         const Block block{row.integer(0), row.integer(1), row.integer(2), row.integer(3)};
-        if (block.records < 1 || block.end_ns < block.begin_ns) {
+        if (block.records < 1 || block.records > kMostRecordsInBlock ||
+            block.end_ns < block.begin_ns) {
           odd = "block " + std::to_string(block.id) + " is none";
           return false;
         }
@@ -177,9 +190,7 @@ Result<void> TraceReader::load_blocks() {
     const bool is_first = summary_.records == 0;
     summary_.begin_ns = is_first ? block.begin_ns : std::min(summary_.begin_ns, block.begin_ns);
     summary_.end_ns = is_first ? block.end_ns : std::max(summary_.end_ns, block.end_ns);
-    if (__builtin_add_overflow(summary_.records, block.records, &summary_.records)) {
-      return failure(damaged("its blocks claim too many records"));
-    }
+    summary_.records += block.records;
   }
   return {};
 }
@@ -188,6 +199,7 @@ Result<void> TraceReader::load() {
   // Reads one state of the file, even if a process still writes it.
   const auto transaction = Transaction::begin(db_, Transaction::Kind::read);
   HOCKET_TRY(transaction);
+  HOCKET_TRY(check_tables());
   if (auto ok = load_head(); !ok) return ok;
   if (auto ok = load_names(); !ok) return ok;
   if (auto ok = load_groups(); !ok) return ok;
@@ -267,6 +279,7 @@ Result<RankTrace> TraceReader::read(const TraceWindow& window) {
 Result<Connection> open_carefully(const std::string& path, bool is_cut) {
   auto db = Connection::open(path, Connection::Mode::recover, kTraceBusyTimeoutMs, kTraceSubject);
   if (!db) return db;
+  db->bound_memory();
   auto ok = db->execute_script(
       "PRAGMA trusted_schema = OFF;"
       "PRAGMA cell_size_check = ON;"
@@ -314,7 +327,9 @@ Result<std::unique_ptr<TraceFileReader>> open_reader(const std::string& path, bo
 /// Returns whether the file has fewer pages than its header claims
 /// (https://www.sqlite.org/fileformat.html, 1.3). SQLite reports this like any other damage.
 bool is_cut_off(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+  auto opened = open_regular_file(path);
+  if (!opened) return false;
+  FileReader file(std::move(*opened));
   unsigned char head[32] = {};
   if (!file.read(reinterpret_cast<char*>(head), sizeof head)) return false;
   std::uint64_t page = head[16] * 256U + head[17];

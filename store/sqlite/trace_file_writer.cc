@@ -3,6 +3,7 @@
 // the disk, so a power cut may lose an unfinished file's data.
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -251,9 +252,13 @@ Result<void> TraceWriter::finish() {
   return {};
 }
 
-/// Creates an empty file; fails if one exists.
+/// Creates an empty file that those can read and write who can do so in its folder, as far as the
+/// umask lets; SQLite gives its own files the same mode. Fails if one exists.
 Result<void> create_file(const std::string& path) {
-  const int file = open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+  struct stat folder = {};
+  ::stat(fs::path(path).parent_path().c_str(), &folder);  // a missing one fails below
+  const mode_t mode = (folder.st_mode & 0666) | 0600;
+  const int file = open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode);
   if (file < 0) {
     return failure(ErrorCode::unavailable,
                    "trace file " + path + " cannot be created: " + std::strerror(errno));

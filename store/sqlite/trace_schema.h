@@ -25,6 +25,8 @@ inline constexpr Subject kTraceSubject = {
 
 /// Records in a block of HOCKET_BLOCKS, except the last one of each append.
 inline constexpr std::int64_t kRecordsPerBlock = 512;
+/// Most that a reader takes.
+inline constexpr std::int64_t kMostRecordsInBlock = 4096;
 
 /// Streams share one number range in Nsight: computation below this number, communication from it
 /// on.

@@ -67,7 +67,7 @@ std::set<std::string> all_verbs() {
 class HostileText : public ::testing::Test {
  protected:
   HostileText() {
-    // What the store's own rules would not let in may be in a file that comes from anywhere.
+    // Text that the store's own rules would not let in may be in a file that comes from anywhere.
     FullStore::change(
         store_.path(),
         "UPDATE profiles SET source = source || char(10) || 'forged' || char(27, 8238);"

@@ -41,7 +41,7 @@ void drop_rights_beyond_modes() {
 }  // namespace
 
 Program::Program(const TemporaryFolder& folder, std::vector<std::string> arguments,
-                 const Environment& environment, Rights rights)
+                 const Environment& environment, Rights rights, Streams streams)
     : out_path_(folder.file("stdout")), err_path_(folder.file("stderr")) {
   arguments.insert(arguments.begin(), HOCKET_PROGRAM);
   auto argv = pointers(arguments);
@@ -54,7 +54,9 @@ Program::Program(const TemporaryFolder& folder, std::vector<std::string> argumen
   for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
   redirect(out_path_, STDOUT_FILENO);
   redirect(err_path_, STDERR_FILENO);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_DFL);
+  if (streams.out >= 0) dup2(streams.out, STDOUT_FILENO);
+  if (streams.err >= 0) dup2(streams.err, STDERR_FILENO);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(number, SIG_DFL);
   if (rights == Rights::of_modes && geteuid() == 0) drop_rights_beyond_modes();
   execv(argv[0], argv.data());
   _exit(127);

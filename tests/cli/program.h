@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/temporary_folder.h"
@@ -32,9 +33,17 @@ class Program {
  public:
   using Environment = std::map<std::string, std::string>;
 
+  /// Descriptors for its output instead of files, where they are some.
+  struct Streams {
+    int out = -1, err = -1;
+  };
+
   /// Runs in `folder`, which also holds the store "store.db" and the output.
   Program(const TemporaryFolder& folder, std::vector<std::string> arguments,
-          const Environment& environment = {}, Rights rights = Rights::own);
+          const Environment& environment = {}, Rights rights = Rights::own)
+      : Program(folder, std::move(arguments), environment, rights, Streams{}) {}
+  Program(const TemporaryFolder& folder, std::vector<std::string> arguments,
+          const Environment& environment, Rights rights, Streams streams);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;

@@ -20,8 +20,8 @@ namespace {
 using ::testing::HasSubstr;
 using Words = std::vector<std::string>;
 
-/// What is put in place of a value: nothing, text that is no JSON or no known word, other types,
-/// numbers out of range, and what a newer program may have written.
+/// Values that are put in place of others: nothing, text that is no JSON or no known word, other
+/// types, numbers out of range, and what a newer program may have written.
 const Words kDamages = {"NULL",
                         "''",
                         "'garbage'",

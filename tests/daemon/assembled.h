@@ -36,7 +36,8 @@ class Assembled : public AssembledInputs, public DaemonState {
   /// `tuning_store`: another view of the store, for live tuning alone.
   Assembled(Store& own_store, SetClock& own_clock, AccessTokens own_tokens = {},
             Store* tuning_store = nullptr, MemoryLimits limits = {},
-            SearchRunner* searches = nullptr, ServedTracesOptions served_traces = {})
+            SearchRunner* searches = nullptr, ServedTracesOptions served_traces = {},
+            std::vector<std::string> hidden_folders = {})
       : AssembledInputs{own_store, own_clock},
         DaemonState(
             own_store, own_clock,
@@ -48,6 +49,7 @@ class Assembled : public AssembledInputs, public DaemonState {
              .now_unix_ns = [this] { return clock.now + wall_ahead_ns; },
              .limits = limits,
              .tuning_store = tuning_store,
+             .hidden_folders = std::move(hidden_folders),
              .traces = std::move(served_traces),
              .searches = searches}) {}
   Assembled(const Assembled&) = delete;
@@ -73,8 +75,9 @@ class Assembled : public AssembledInputs, public DaemonState {
 
   /// Returns the body of a response; expects success.
   nlohmann::json ask(const std::string& method, const std::string& target,
-                     const nlohmann::json& body = nlohmann::json::object()) {
-    const auto response = call(method, target, body.dump());
+                     const nlohmann::json& body = nlohmann::json::object(),
+                     const std::string& authorization = "") {
+    const auto response = call(method, target, body.dump(), authorization);
     EXPECT_LT(response.status, 300) << method << " " << target << ": " << *response.body;
     return nlohmann::json::parse(*response.body);
   }

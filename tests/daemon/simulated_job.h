@@ -28,9 +28,10 @@ class SimulatedJob {
   /// Registers and watches: at the start, and again after a reconnect.
   void connect(Assembled& daemon, const std::string& key = sample_key()) {
     daemon_ = &daemon;
-    daemon.ask("POST", "/v1/jobs", to_json(description_));
-    const auto reply =
-        daemon.reply({.method = "GET", .target = "/v1/watch?key=" + key + "&job=" + id()});
+    daemon.ask("POST", "/v1/jobs", to_json(description_), authorization);
+    const auto reply = daemon.reply({.method = "GET",
+                                     .target = "/v1/watch?key=" + key + "&job=" + id(),
+                                     .authorization = authorization});
     const auto* stream = std::get_if<EventStream>(&reply);
     ASSERT_NE(stream, nullptr);
     topics_ = stream->topics;
@@ -94,6 +95,7 @@ class SimulatedJob {
 
   void forget_outcomes() { outcomes_.clear(); }
 
+  std::string authorization = {};  ///< of the job's token
   const std::string& id() const { return description_.id; }
   const ScheduleConfig& config() const { return description_.config; }
   std::int64_t version() const { return description_.version; }
@@ -101,6 +103,7 @@ class SimulatedJob {
   std::vector<CandidateMessage> offered;  ///< candidates received, in order
   std::vector<std::int64_t> versions;     ///< versions received, in order
   std::vector<ScheduleConfig> slower;     ///< candidates rolled back as slower
+  std::vector<ScheduleConfig> kept;       ///< candidates and versions that were kept
   bool refuses = false, ignores = false;  ///< every received configuration
   bool rolls_back_versions = false;
 
@@ -133,7 +136,10 @@ class SimulatedJob {
       outcome.message = refuses ? "a rank refused it" : "it is what the job runs with";
     } else {
       measure_window(candidate.config, outcome);
-      if (outcome.status == ChangeStatus::applied) description_.version = 0;
+      if (outcome.status == ChangeStatus::applied) {
+        description_.version = 0;
+        kept.push_back(candidate.config);
+      }
     }
     outcomes_.push_back(outcome);
   }
@@ -146,7 +152,10 @@ class SimulatedJob {
     } else if (version.config != config()) {
       measure_window(version.config, outcome);
     }
-    if (outcome.status == ChangeStatus::applied) description_.version = version.version;
+    if (outcome.status == ChangeStatus::applied) {
+      description_.version = version.version;
+      kept.push_back(version.config);
+    }
     outcomes_.push_back(outcome);
   }
 
@@ -176,7 +185,7 @@ class SimulatedJob {
                            .outcomes = std::exchange(outcomes_, {}),
                            .explored = 0,
                            .ended = ended};
-    daemon_->ask("POST", "/v1/reports", to_json(report));
+    daemon_->ask("POST", "/v1/reports", to_json(report), authorization);
   }
 
   JobDescription description_;

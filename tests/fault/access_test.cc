@@ -190,15 +190,16 @@ TEST_F(OutsideAccess, AStrangerIsNoRank) {
     child.err_path = folder_.file("err." + rank + secret);
     return Child(child);
   };
-  Child first = start("0", "ours");
-  for (const std::string secret : {"", "theirs"}) {
+  const std::string ours = "0123456789abcdef";
+  Child first = start("0", ours);
+  for (const std::string secret : {"", "fedcba9876543210"}) {
     Child stranger = start("1", secret);
     EXPECT_NE(stranger.wait(std::chrono::minutes(1)), 0);
     EXPECT_THAT(*read_file(folder_.file("err.1" + secret)), HasSubstr("HOCKET_RENDEZVOUS_SECRET"));
   }
-  Child second = start("1", "ours");
-  EXPECT_EQ(second.wait(std::chrono::minutes(1)), 0) << *read_file(folder_.file("err.1ours"));
-  EXPECT_EQ(first.wait(std::chrono::minutes(1)), 0) << *read_file(folder_.file("err.0ours"));
+  Child second = start("1", ours);
+  EXPECT_EQ(second.wait(std::chrono::minutes(1)), 0) << *read_file(folder_.file("err.1" + ours));
+  EXPECT_EQ(first.wait(std::chrono::minutes(1)), 0) << *read_file(folder_.file("err.0" + ours));
 }
 
 TEST_F(OutsideAccess, AStudyThatCameOverHttpIsNotRun) {

@@ -19,7 +19,7 @@ std::int64_t read_file(hocket::PackedStream& stream, hocket::UnpackUse& use, boo
   const std::string head(stream.head());
   if (may_be_packed && hocket::is_packed(head)) {
     hocket::PackedStream inner(*stream.bytes().rdbuf(), use,
-                               {.with_archives = false, .on_read = {}});
+                               {.with_archives = false, .is_inner = true, .on_read = {}});
     return inner.next() ? read_file(inner, use, false) : 0;
   }
   char block[4096];

@@ -41,11 +41,13 @@ class CopyStore : public StoreFixture {
     constexpr auto kEver = std::numeric_limits<std::int64_t>::max();
     must(store_->renew_worker(study.id, {"w", "r\xc3\xa9my's host", kEver}));
     must(store_->start_trial({.study_id = study.id, .worker = "w", .is_offered = true}));
-    must(store_->promote({topology, workload, study.id, {{"s", 1}}, MeasuredGain{1, 2, 1 / 3.0}}));
+    must(
+        store_->promote({topology, workload, study.id, {{"s", "1"}}, MeasuredGain{1, 2, 1 / 3.0}}));
     must(store_->promote({.topology_id = topology,
                           .workload_id = workload,
+                          .study_id = study.id,
                           .config = {{"s", std::string("\0", 1)}},
-                          .origin = PromotionOrigin::push,
+                          .origin = PromotionOrigin::live,
                           .note = "\xe2\x82\xac"}));
     must(store_->set_key_state(topology, workload, {.pinned = true}, "ada"));
     must(store_->quarantine({topology, workload, {{"s", std::string(9'000, 'x')}}, "slow", ""}));
@@ -119,7 +121,7 @@ TEST_F(CopyStore, NumbersGoOnBehindThoseOfRemovedRows) {
     EXPECT_EQ(must(store->upsert_workload(sample_workload("new"))), 2);
     EXPECT_EQ(must(store->promote({.topology_id = 1,
                                    .workload_id = 1,
-                                   .config = {{"s", 2}},
+                                   .config = {{"streams", 2}},
                                    .origin = PromotionOrigin::push}))
                   .id,
               3);

@@ -127,6 +127,10 @@ class FaultyStore final : public Store {
                          std::string_view note) override {
     return pass([&] { return inner_->set_stage(promotion_id, stage, actor, note); });
   }
+  Result<void> add_keeper(std::int64_t promotion_id, std::string_view owner, std::string_view actor,
+                          std::string_view note) override {
+    return pass([&] { return inner_->add_keeper(promotion_id, owner, actor, note); });
+  }
   Result<std::optional<PromotionRow>> current_promotion(
       std::string_view topology_fingerprint, std::string_view workload_fingerprint) override {
     return pass(

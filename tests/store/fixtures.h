@@ -67,7 +67,13 @@ inline NewStudy sample_study(const std::string& name = "") {
   NewStudy study;
   study.name = name;
   study.command = {"/usr/bin/train", "--steps", "10"};
-  study.definition = {{"seed", 7}, {"budget", 20}};
+  study.definition = {
+      {"seed", 7},
+      {"budget", 20},
+      {"space",
+       {{"parameters",
+         {{{"name", "X"}, {"type", "int"}, {"low", 0}, {"high", 1'000'000}},
+          {{"name", "s"}, {"type", "choice"}, {"choices", {"1", std::string("\0", 1)}}}}}}}};
   study.owner = "host:1";
   return study;
 }

@@ -13,6 +13,7 @@
 #include "store/sqlite/connection.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/sqlite_database.h"
+#include "tests/odd_files.h"
 #include "tests/scoped_environment.h"
 #include "tests/store/check_store.h"
 #include "tests/store/fixtures.h"
@@ -44,7 +45,8 @@ void fill(const std::string& path) {
       const auto trial = must(store->start_trial({study.id, TrialPhase::search, {{"x", t}}}));
       must(store->finish_trial(trial.id, sample_result(t)));
     }
-    must(store->promote({topology, workload, study.id, {{"streams", s}}, MeasuredGain{1, 2, 0.5}}));
+    must(store->promote(
+        {topology, workload, study.id, {{"streams", s + 1}}, MeasuredGain{1, 2, 0.5}}));
   }
   must(store->quarantine({topology, workload, {{"streams", 9}}, "slow", "tuner"}));
   must(store->set_key_state(topology, workload, {.frozen = true}, "ada"));
@@ -220,9 +222,9 @@ TEST(OpenStore, RefusesANewerVersion) {
   fill(path);
   {
     auto db = must(Connection::open(path, Connection::Mode::create, 0));
-    must(db.execute_script("PRAGMA user_version = 8"));
+    must(db.execute_script("PRAGMA user_version = 10"));
   }
-  expect_refused(path, AllOf(HasSubstr("has version 8"), HasSubstr("use the newer hocket")));
+  expect_refused(path, AllOf(HasSubstr("has version 10"), HasSubstr("use the newer hocket")));
 }
 
 TEST(OpenStore, AWriterWaitsForALockThenNamesPathAndWait) {
@@ -400,6 +402,7 @@ TEST(OpenStore, AValueThatNoVersionWritesIsReportedAsDamage) {
       "UPDATE topologies SET document = ''",
       "UPDATE workloads SET document = 'null'",
       "UPDATE promotions SET config = '1'",
+      "UPDATE promotions SET declared = '1'",
       "UPDATE promotions SET gain = -9e999",
       "UPDATE promotions SET gain = NULL",
       "PRAGMA ignore_check_constraints = ON; UPDATE promotions SET stage = 'odd'",
@@ -426,6 +429,55 @@ TEST(OpenStore, AValueThatNoVersionWritesIsReportedAsDamage) {
                  check(store->promotions({})) && check(store->quarantined(1, 1)) &&
                  check(store->audit({})));
   }
+}
+
+TEST(OpenStore, OneThatEverybodyCanChangeIsRefused) {
+  const TemporaryFolder dir;
+  const std::string folder = dir.file("open"), path = folder + "/hocket.db";
+  fill(path);
+  ASSERT_EQ(::chmod(path.c_str(), 0666), 0);
+  expect_refused(path, HasSubstr("chmod o-w " + path));
+  ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+  ASSERT_EQ(::chmod(folder.c_str(), 0777), 0);
+  expect_refused(path, HasSubstr("chmod o-w " + folder));
+  ASSERT_EQ(::chmod(folder.c_str(), 01777), 0);
+  EXPECT_TRUE(open_store(path)) << "as in /tmp";
+}
+
+TEST(OpenStore, WhatLiesBesideIsNotWaitedFor) {
+  const TemporaryFolder dir;
+  const std::string path = dir.file("hocket.db");
+  fill(path);
+  for (const char* beside : {"-journal", "-wal", "-shm"}) {
+    for_odd_files(
+        path + beside,
+        [&] {
+          (void)open_store(path);
+          (void)open_store(path, {.read_only = true});
+        },
+        [&](const OddFile& odd, bool ended) {
+          EXPECT_TRUE(ended) << odd.kind << beside;
+          EXPECT_THAT(message_of(open_store(path)), HasSubstr(beside)) << odd.kind;
+        });
+  }
+  EXPECT_TRUE(open_store(path));
+}
+
+TEST(OpenStore, ItsFilesAreItsOwnersAloneWhateverTheUmask) {
+  const TemporaryFolder dir;
+  const std::string path = dir.file("new/hocket.db");
+  const auto before = ::umask(0);
+  const auto store = must(open_store(path));
+  must(store->upsert_topology(sample_topology()));
+  ::umask(before);
+  int files = 0;
+  for (const auto& entry : fs::directory_iterator(dir.file("new"))) {
+    struct stat status = {};
+    ASSERT_EQ(::stat(entry.path().c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0600u) << entry.path();
+    ++files;
+  }
+  EXPECT_EQ(files, 3) << "the store, -wal and -shm";
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ class OriginTest : public StoreFixture {
     return must(store_->promote({.topology_id = must(store_->upsert_topology(sample_topology())),
                                  .workload_id = must(store_->upsert_workload(sample_workload())),
                                  .study_id = study_id,
-                                 .config = {{"X", 1}},
+                                 .config = {{"streams", 1}},
                                  .origin = origin,
                                  .actor = "ada@b7"}));
   }

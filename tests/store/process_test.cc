@@ -438,7 +438,7 @@ TEST_F(ReadOnlyFolder, AFileThatMayNotBeReadIsReported) {
 TEST_F(ReadOnlyFolder, AReadOnlyFileInAWritableFolderIsReadAndNotWritten) {
   constexpr auto kRead = fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read;
   fs::permissions(path_, kRead);
-  fs::permissions(folder_.path(), fs::perms::all);
+  fs::permissions(folder_.path(), fs::perms::all | fs::perms::sticky_bit);
   EXPECT_EQ(trials_seen(path_), 1);
   EXPECT_EQ(as_stranger([&] {
               const auto store = open_store(path_);

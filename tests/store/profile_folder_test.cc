@@ -1,9 +1,11 @@
 #include "store/profile_folder.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
+#include "store/trace_file.h"
 #include "tests/scoped_environment.h"
 #include "tests/store/fixtures.h"
 
@@ -95,6 +97,41 @@ TEST(ProfileFolder, AFolderThatCannotBeMadeIsSaid) {
   const auto made = create_profile_folder(*store, dir.file("file/hocket.db"), "job");
   ASSERT_EQ(code_of(made), ErrorCode::unavailable);
   EXPECT_NE(made.error().message.find("hocket.db.profiles"), std::string::npos);
+}
+
+mode_t permissions_of(const std::string& path) {
+  struct stat status = {};
+  EXPECT_EQ(::stat(path.c_str(), &status), 0) << path;
+  return status.st_mode & 0777;
+}
+
+TEST(ProfileFolder, ThoseWhoCanUseTheStoreCanUseItsTraces) {
+  const auto before = ::umask(0);
+  for (const auto& [store_mode, folder_mode] :
+       {std::pair{0600u, 0700u}, std::pair{0640u, 0750u}, std::pair{0660u, 0770u}}) {
+    const TemporaryFolder dir;
+    const std::string path = dir.write("hocket.db", "");
+    ASSERT_EQ(::chmod(path.c_str(), store_mode), 0);
+    const auto store = open_store_in_memory();
+    const auto folder = must(create_profile_folder(*store, path, "job"));
+    EXPECT_EQ(permissions_of(path + ".profiles"), folder_mode);
+    EXPECT_EQ(permissions_of(folder.path), folder_mode);
+    const std::string file = trace_file_path(folder.path, 0);
+    must(must(create_trace_file(file, {}))->finish());
+    EXPECT_EQ(permissions_of(file), store_mode);
+  }
+  const TemporaryFolder state;
+  const ScopedEnvironment home("XDG_STATE_HOME", state.path().c_str()), none("HOCKET_TRACES", "");
+  const auto store = open_store_in_memory();
+  const auto folder = must(create_profile_folder(*store, "postgresql://db/hocket", "job"));
+  EXPECT_EQ(permissions_of(folder.path), 0700u);
+  const TemporaryFolder shared;
+  ASSERT_EQ(::chmod(shared.path().c_str(), 0775), 0);
+  const ScopedEnvironment traces("HOCKET_TRACES", shared.path().c_str());
+  EXPECT_EQ(
+      permissions_of(must(create_profile_folder(*store, "postgresql://db/hocket", "job")).path),
+      0775u);
+  ::umask(before);
 }
 
 }  // namespace

@@ -57,6 +57,43 @@ class StoreKeys : public StoreFixture {
   const ConfigKey key_{fingerprint(sample_topology()), fingerprint(sample_workload())};
 };
 
+TEST_F(StoreKeys, AStagedVersionIsForTheOwnersThatHaveKeptIt) {
+  const auto released = must(store_->promote(pushed()));
+  auto wanted = pushed(PromotionStage::staged);
+  wanted.origin = PromotionOrigin::live;
+  wanted.kept_by = {"ada"};
+  const auto kept = must(store_->promote(wanted));
+  EXPECT_EQ(kept.kept_by, std::vector<std::string>{"ada"});
+  EXPECT_EQ(stored(kept.id), kept);
+  EXPECT_EQ(current(), released) << "it is not for everybody";
+  must(store_->add_keeper(kept.id, "bob", "hocket serve", "job b kept it"));
+  must(store_->add_keeper(kept.id, "bob", "hocket serve", "again"));
+  EXPECT_THAT(stored(kept.id).kept_by, ElementsAre("ada", "bob"));
+  const auto rows = must(store_->promotions({}));
+  EXPECT_EQ(newest_for(rows, "ada")->id, kept.id);
+  EXPECT_EQ(newest_for(rows, "bob")->id, kept.id);
+  EXPECT_EQ(newest_for(rows, "eve")->id, released.id);
+  EXPECT_EQ(newest_for(rows, "")->id, released.id);
+  const auto audit = must(store_->audit({}));
+  EXPECT_EQ(audit.back().action, "add_keeper");
+  EXPECT_EQ(audit.back().detail,
+            nlohmann::json({{"version", kept.id}, {"owner", "bob"}, {"note", "job b kept it"}}));
+  EXPECT_EQ(audit.at(audit.size() - 2).detail["kept_by"], nlohmann::json({"ada"}));
+  must(store_->set_stage(kept.id, PromotionStage::withdrawn, "", ""));
+  must(store_->add_keeper(kept.id, "eve", "", ""));
+  EXPECT_THAT(stored(kept.id).kept_by, ElementsAre("ada", "bob")) << "it is not staged any more";
+  EXPECT_EQ(newest_for(must(store_->promotions({})), "ada")->id, released.id);
+}
+
+TEST_F(StoreKeys, OnlyAStagedVersionHasKeepersAndTheyHaveNames) {
+  auto wanted = pushed();
+  wanted.kept_by = {"ada"};
+  EXPECT_EQ(code_of(store_->promote(wanted)), ErrorCode::invalid_argument);
+  const auto row = must(store_->promote(pushed(PromotionStage::staged)));
+  EXPECT_EQ(code_of(store_->add_keeper(row.id, "", "", "")), ErrorCode::invalid_argument);
+  EXPECT_EQ(code_of(store_->add_keeper(row.id + 1, "ada", "", "")), ErrorCode::not_found);
+}
+
 TEST_F(StoreKeys, AVersionIsKeptAsItWasTold) {
   const auto study = new_study().id;
   std::vector<PromotionRow> rows;
@@ -100,6 +137,37 @@ TEST_F(StoreKeys, RefusesVersionsThatAreNone) {
   }
   EXPECT_THAT(must(store_->promotions({})), IsEmpty());
   EXPECT_THAT(must(store_->audit({})), IsEmpty());
+}
+
+TEST_F(StoreKeys, OnlyWhatIsDeclaredIsPromoted) {
+  const auto study = new_study().id;
+  auto found = pushed();
+  found.study_id = study;
+  found.origin = PromotionOrigin::study;
+  using Json = nlohmann::json;
+  found.config = {{"X", 3}};
+  const auto row = must(store_->promote(found));
+  EXPECT_EQ(row.declared, must(store_->study(std::to_string(study))).definition.at("space"));
+  // Whoever brings it back declares nothing, and what it declared stays with it.
+  auto again = pushed();
+  again.config = found.config;
+  again.origin = PromotionOrigin::rollback;
+  must(store_->remove_study(study, sample_study().owner, ""));
+  EXPECT_EQ(must(store_->promote(again)).declared, row.declared);
+
+  const Json schedule = {{"format", "hocket-schedule"}, {"version", 1}};
+  for (Json undeclared : {Json{{"X", 4}}, Json{{"BASH_ENV", "$(x)"}}, Json{{"FOO_FLAG", 1}},
+                          Json{{"streams", 65}}, Json{{"job.depth", 1}}}) {
+    for (const bool has_format : {false, true}) {
+      if (has_format) undeclared.update(schedule);
+      again.config = undeclared;
+      again.origin = PromotionOrigin::push;
+      const auto refused = store_->promote(again);
+      EXPECT_EQ(code_of(refused), ErrorCode::invalid_argument) << undeclared;
+      EXPECT_THAT(message_of(refused), HasSubstr(undeclared.items().begin().key()));
+    }
+  }
+  EXPECT_EQ(must(store_->promotions({})).size(), 2U);
 }
 
 TEST_F(StoreKeys, WhatTuningFindsForAPinnedKeyIsHeld) {

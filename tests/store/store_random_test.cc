@@ -213,7 +213,8 @@ class TwinStores {
   }
   NewClaim new_claim() { return {text(), text(), below(40)}; }
   NewPromotion new_promotion() {
-    NewPromotion promotion{id(3), id(3), maybe_id(4), params()};
+    NewPromotion promotion{id(3), id(3), maybe_id(4), {{"streams", 1 + below(64)}}};
+    if (below(10) == 0) promotion.config = params();
     if (coin()) promotion.measured = MeasuredGain{1. + below(9), 9, 1};
     promotion.origin = static_cast<PromotionOrigin>(below(5));
     promotion.stage = static_cast<PromotionStage>(below(8) == 0 ? below(4) : below(2));

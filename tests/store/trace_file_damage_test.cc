@@ -214,7 +214,14 @@ TEST(TraceFileDamage, WhatCannotBeInATraceIsReported) {
         Case{"DELETE FROM StringIds WHERE id = 0", "a name is missing"},
         Case{"DELETE FROM StringIds WHERE id = 2", "name is missing"},
         Case{"UPDATE HOCKET_BLOCKS SET records = records + 1 WHERE id = 2", "block 2"},
-        Case{"UPDATE HOCKET_BLOCKS SET records = 9223372036854775807", "too many records"},
+        Case{"UPDATE HOCKET_BLOCKS SET records = 9223372036854775807", "block 1"},
+        Case{"UPDATE HOCKET_BLOCKS SET data = zeroblob(20000000) WHERE id = 3", "too big"},
+        Case{"UPDATE StringIds SET value = zeroblob(20000000) WHERE id = 0", "too big"},
+        Case{
+            "DROP TABLE HOCKET_STEPS; CREATE VIEW HOCKET_STEPS AS WITH RECURSIVE n(step, start) AS "
+            "(VALUES (1, 1) UNION ALL SELECT step + 1, 1 FROM n) SELECT * FROM n",
+            "a view in place of a table"},
+        Case{"CREATE VIEW HOCKET_MORE AS SELECT 1", "a view in place of a table"},
         Case{"UPDATE HOCKET_BLOCKS SET records = 0", "block 1"},
         Case{"UPDATE HOCKET_BLOCKS SET data = x'07' WHERE id = 3", "block 3"},
         Case{"UPDATE HOCKET_BLOCKS SET data = 12 WHERE id = 3", "block 3"}}) {

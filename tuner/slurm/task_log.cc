@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
+#include "core/files/file_stream.h"
+#include "core/files/regular_file.h"
 #include "tuner/slurm/slurm_options.h"
 
 namespace hocket {
@@ -68,11 +69,10 @@ std::optional<std::string> slurm_log_path(const SlurmSubmission& submission,
 }
 
 std::string slurm_log_end(const std::string& path) {
-  std::error_code error;
-  // A pipe would block.
-  if (!std::filesystem::is_regular_file(path, error)) return "";
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  const std::streamoff size = file.tellg();
+  auto opened = open_regular_file(path);
+  if (!opened) return "";
+  FileReader file(std::move(*opened));
+  const std::streamoff size = file.seekg(0, std::ios::end).tellg();
   if (!file || size <= 0) return "";
   const std::streamoff length = std::min(size, kLogEndBytes);
   file.seekg(size - length);

@@ -40,6 +40,10 @@ Result<bool> CsvReader::next(std::vector<std::string>& cells) {
   record_line_ = line_;
   if (at_ == text_.size()) return false;
   for (;;) {
+    if (cells.size() == kMostCells) {
+      return invalid("line " + std::to_string(record_line_) + ": it has more than " +
+                     std::to_string(kMostCells) + " cells");
+    }
     const auto cell = text_.find_first_not_of(kBlanks, at_);
     if (cell != std::string_view::npos && text_[cell] == '"') {
       at_ = cell + 1;

@@ -18,12 +18,14 @@ std::string csv_cell(std::string_view text);
 
 class CsvReader {
  public:
+  static constexpr std::size_t kMostCells = 1 << 16;
+
   /// `text` must outlive this.
   explicit CsvReader(std::string_view text);
 
   /// Stores the cells of the next record in `cells`; returns false at the end. invalid_argument
   /// names the line of a quote that is not closed or is not followed by a comma or the end of the
-  /// record.
+  /// record, and of a record with more than kMostCells cells.
   Result<bool> next(std::vector<std::string>& cells);
 
   /// Returns the line at which the last record read begins, counted from 1.

@@ -8,6 +8,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "core/base/memory_budget.h"
 #include "core/base/text.h"
 #include "tuner/space/parameter_syntax.h"
 #include "tuner/table/csv.h"
@@ -150,7 +151,16 @@ Result<void> add_row(Rows& rows, const Header& header, const std::vector<std::st
   return {};
 }
 
-Result<Rows> read_rows(std::string_view text, const RecordedTableOptions& options) {
+/// Looks from time to time whether memory suffices for what a loop makes of the rows.
+Result<void> look(MemoryBudget& memory, std::size_t rows) {
+  constexpr std::size_t kRowsBetweenLooks = 1 << 14;
+  if (rows % kRowsBetweenLooks != 0) return {};
+  const auto over = memory.problem();
+  return over ? invalid(*over) : Result<void>();
+}
+
+Result<Rows> read_rows(std::string_view text, const RecordedTableOptions& options,
+                       MemoryBudget& memory) {
   CsvReader reader(text);
   const auto header = read_header(reader, options);
   HOCKET_TRY(header);
@@ -166,6 +176,7 @@ Result<Rows> read_rows(std::string_view text, const RecordedTableOptions& option
     if (auto ok = add_row(rows, *header, cells); !ok) {
       return failure(ok.error().in("line " + std::to_string(reader.line())));
     }
+    HOCKET_TRY(look(memory, rows.objectives.size()));
   }
   if (rows.objectives.empty()) return invalid("the table has a header and no rows");
   return rows;
@@ -264,7 +275,8 @@ Result<void> set_defaults(std::vector<Parameter>& parameters,
 
 Result<RecordedTable> RecordedTable::parse(std::string_view text,
                                            const RecordedTableOptions& options) {
-  const auto rows = read_rows(text, options);
+  MemoryBudget memory = MemoryBudget::of_process();
+  const auto rows = read_rows(text, options, memory);
   HOCKET_TRY(rows);
   std::vector<std::string> columns;
   std::vector<Parameter> parameters;
@@ -287,6 +299,7 @@ Result<RecordedTable> RecordedTable::parse(std::string_view text,
       setting[i] = values[i].index_of_text[rows->ids[row * columns.size() + i]];
     }
     settings[std::move(setting)].push_back(rows->objectives[row]);
+    HOCKET_TRY(look(memory, row));
   }
   RecordedTable table(std::move(*space), std::move(columns), std::move(settings));
 

@@ -10,8 +10,8 @@
 #include <system_error>
 #include <utility>
 
-#include "core/base/json.h"
 #include "core/base/text.h"
+#include "core/files/regular_file.h"
 #include "tuner/space/schedule_space.h"
 #include "tuner/trial/early_end.h"
 #include "tuner/trial/objective_unit.h"
@@ -31,6 +31,7 @@ constexpr const char* kReportName = "report.json";
 constexpr const char* kIterationsName = "iterations";
 /// Within this time a batch system has signalled all processes of a job.
 constexpr int kSignalGapMs = 250;
+constexpr std::int64_t kReportLimitBytes = 64 << 20;
 constexpr std::size_t kMessageLines = 5, kMessageLimitBytes = 1000;
 
 void add_report(const RunReport& report, TrialOutcome& outcome) {
@@ -118,9 +119,8 @@ struct Delivery {
 };
 
 Delivery read_delivery(const fs::path& path) {
-  std::error_code error;
-  if (!fs::exists(path, error)) return {};
-  const auto text = read_file(path.string());
+  const auto text = read_regular_file(path.string(), kReportLimitBytes, Links::refused);
+  if (!text && text.error().code == ErrorCode::not_found) return {};
   const auto report = text ? parse_report(*text) : failure(text.error());
   if (report) return {*report, {}};
   return {std::nullopt, printable(report.error().message, kMessageLimitBytes)};
@@ -130,14 +130,14 @@ Delivery read_delivery(const fs::path& path) {
 /// written by a trial; it is kept and reported as an error.
 Result<void> remove_numbers(const fs::path& path) {
   std::error_code error;
-  const auto status = fs::symlink_status(path, error);
-  if (!fs::exists(status)) return {};
+  if (!fs::exists(fs::symlink_status(path, error))) return {};
   const auto text = read_numbers_file(path);
   if (!text || !parse_numbers(*text)) {
     return failure(ErrorCode::invalid_argument,
-                   "objective file " + path.string() +
-                       " is there already and holds more than numbers, so it is not removed; move "
-                       "it away, or name another file");
+                   "objective file " + path.string() + " is there already and " +
+                       (text ? "holds more than numbers" : "is no file of numbers") +
+                       ", so it is not removed; move it away, or name another file" +
+                       (text ? "" : " (" + text.error().message + ")"));
   }
   if (fs::remove(path, error)) return {};
   return failure(ErrorCode::unavailable, "cannot remove " + path.string() + ": " + error.message());
@@ -220,7 +220,8 @@ Result<void> CommandRunner::remove_stale_files() const {
   std::error_code error;
   fs::create_directories(folder_.path(), error);
   for (const char* name : {kReportName, kIterationsName}) {
-    if (!error) fs::remove(scratch_file(name), error);
+    // A job may have made a folder of it.
+    if (!error) fs::remove_all(scratch_file(name), error);
   }
   if (error) {
     return failure(ErrorCode::unavailable,
@@ -367,10 +368,13 @@ TrialEvidence CommandRunner::evidence_for(const Objective& objective, const Proc
                          .stderr_text = result.stderr_text,
                          .wall_ns = result.wall_ns,
                          .peak_memory_bytes = result.peak_memory_bytes,
-                         .report = outcome.report,
-                         .file_text = {}};
-  if (objective.kind == ObjectiveKind::file) {
-    evidence.file_text = read_numbers_file(file_of(objective));
+                         .report = outcome.report};
+  if (objective.kind != ObjectiveKind::file) return evidence;
+  auto text = read_numbers_file(file_of(objective));
+  if (text) {
+    evidence.file_text = std::move(*text);
+  } else if (text.error().code != ErrorCode::not_found) {
+    evidence.file_problem = text.error().message;
   }
   return evidence;
 }

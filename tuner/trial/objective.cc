@@ -82,9 +82,12 @@ Result<ObjectiveMeasurement> from_output(const std::string& pattern, std::size_t
   return measurement(std::move(*samples));
 }
 
-Result<ObjectiveMeasurement> from_file(const std::string& path,
-                                       const std::optional<std::string>& text) {
-  if (!text) return invalid("the command wrote no file " + path);
+Result<ObjectiveMeasurement> from_file(const std::string& path, const TrialEvidence& evidence) {
+  const auto& text = evidence.file_text;
+  if (!text) {
+    return invalid("the command wrote no file " + path +
+                   (evidence.file_problem.empty() ? "" : ": " + evidence.file_problem));
+  }
   auto numbers = parse_numbers(*text);
   if (!numbers) return failure(numbers.error().in("file " + path));
   if (numbers->empty()) return invalid("file " + path + ": expected a number, found nothing");
@@ -207,7 +210,7 @@ Result<ObjectiveMeasurement> evaluate_objective(const Objective& objective, std:
     case ObjectiveKind::regex:
       return from_output(objective.argument, skip, evidence, unit);
     case ObjectiveKind::file:
-      return from_file(objective.argument, evidence.file_text);
+      return from_file(objective.argument, evidence);
   }
   HOCKET_CHECK(false, "an automatic objective is resolved before it is evaluated");
 }

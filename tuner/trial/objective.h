@@ -62,7 +62,8 @@ struct TrialEvidence {
   std::string stdout_text, stderr_text;
   std::int64_t wall_ns = 0, peak_memory_bytes = 0;
   std::optional<RunReport> report;
-  std::optional<std::string> file_text;  ///< content of the objective's file, if it exists
+  std::optional<std::string> file_text = {};  ///< content of the objective's file, if it exists
+  std::string file_problem = {};  ///< why there is none, if something else lies in its place
 };
 
 struct ObjectiveMeasurement {

@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/files/descriptor.h"
 #include "tuner/trial/process/capture.h"
-#include "tuner/trial/process/descriptor.h"
 #include "tuner/trial/process/supervisor.h"
 #include "tuner/trial/process/tree_memory.h"
 

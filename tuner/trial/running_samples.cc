@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
-#include <system_error>
 
 #include "core/base/check.h"
-#include "core/base/json.h"
+#include "core/files/regular_file.h"
 #include "tuner/trial/output/output_lines.h"
 
 namespace hocket {
@@ -15,12 +14,8 @@ constexpr std::int64_t kNumbersLimitBytes = 1 << 20;
 
 }  // namespace
 
-std::optional<std::string> read_numbers_file(const std::filesystem::path& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;
-  const auto text = read_file(path.string(), kNumbersLimitBytes);
-  if (!text) return std::nullopt;
-  return *text;
+Result<std::string> read_numbers_file(const std::filesystem::path& path) {
+  return read_regular_file(path.string(), kNumbersLimitBytes);
 }
 
 bool LiveSamples::can_see(const Objective& objective) {

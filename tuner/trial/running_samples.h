@@ -18,8 +18,8 @@
 
 namespace hocket {
 
-/// Returns the text of a regular file of numbers; nothing if it does not exist or cannot be read.
-std::optional<std::string> read_numbers_file(const std::filesystem::path& path);
+/// Returns the text of a file of numbers. Errors as read_regular_file() (core/files).
+Result<std::string> read_numbers_file(const std::filesystem::path& path);
 
 class LiveSamples {
  public:

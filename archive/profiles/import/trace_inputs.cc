@@ -14,6 +14,8 @@
 
 #include "archive/profiles/traces/trace_order.h"
 #include "core/base/text.h"
+#include "core/files/file_stream.h"
+#include "core/files/regular_file.h"
 #include "core/files/scratch_folder.h"
 #include "profiler/formats/foreign_file.h"
 
@@ -96,7 +98,7 @@ class InputReader {
     if (!is_new(fs::weakly_canonical(path, error).string()))
       return invalid(path + ": the file is given twice");
     if (fs::is_directory(path, error)) return read_folder(path);
-    return must_be_trace(read_file(path), path);
+    return must_be_trace(read_named(path), path);
   }
 
   std::vector<std::string> take_notes() { return std::move(notes_); }
@@ -181,22 +183,29 @@ class InputReader {
     return {};
   }
 
-  Taken read_file(const std::string& path) {
+  /// Reads a file that the user named, which may be a pipe.
+  Taken read_named(const std::string& path) {
+    std::error_code error;
+    const auto status = fs::status(path, error);
+    if (!fs::exists(status) || fs::is_regular_file(status)) return read_file(path);
     errno = 0;
     std::ifstream in(path, std::ios::binary);
     if (!in) return invalid(path + ": " + std::generic_category().message(errno));
+    return read_stream(path, *in.rdbuf(), 0);
+  }
+
+  Taken read_file(const std::string& path) {
+    auto opened = open_regular_file(path);
+    if (!opened) return invalid(opened.error().message);
+    FileReader in(std::move(*opened));
     std::error_code error;
-    std::int64_t size = 0;
-    // A pipe cannot be read twice.
-    if (fs::is_regular_file(path, error)) {
-      size = static_cast<std::int64_t>(fs::file_size(path, error));
-      char head[kDatabaseMagic.size()] = {};
-      in.read(head, sizeof head);
-      if (in.gcount() == sizeof head && std::string_view(head, sizeof head) == kDatabaseMagic)
-        return take(TraceInput{.name = path, .database = path});
-      in.clear();
-      in.seekg(0);
-    }
+    const auto size = static_cast<std::int64_t>(fs::file_size(path, error));
+    char head[kDatabaseMagic.size()] = {};
+    in.read(head, sizeof head);
+    if (in.gcount() == sizeof head && std::string_view(head, sizeof head) == kDatabaseMagic)
+      return take(TraceInput{.name = path, .database = path});
+    in.clear();
+    in.seekg(0);
     return read_stream(path, *in.rdbuf(), size);
   }
 
@@ -250,7 +259,8 @@ class InputReader {
 
   /// Reads a file of an archive that is packed by itself.
   Taken read_packed_member(const std::string& name, PackedStream& outer) {
-    PackedStream inner(*outer.bytes().rdbuf(), use_, {.with_archives = false});
+    PackedStream inner(*outer.bytes().rdbuf(), use_,
+                       {.with_archives = false, .is_inner = true, .on_read = {}});
     if (inner.next()) {
       auto taken = read_content(name, inner, false);
       if (!outer.problem() || is_over_limit_) return taken;
@@ -276,7 +286,9 @@ class InputReader {
   }
 
   Result<void> copy(const std::string& name, std::istream& bytes, const std::string& path) {
-    std::ofstream out(path, std::ios::binary | std::ios::trunc);
+    auto opened = open_to_write(path, Writing::from_begin, 0600, Links::refused);
+    HOCKET_TRY(opened);
+    FileWriter out(std::move(*opened));
     std::vector<char> block(64 * 1024);
     for (std::int64_t copied = 0; out && bytes;) {
       bytes.read(block.data(), std::ssize(block));

@@ -1,17 +1,16 @@
 #include "archive/profiles/traces/import_job_traces.h"
 
 #include <array>
-#include <cerrno>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "archive/profiles/calibrate_profile.h"
 #include "archive/profiles/common_structure.h"
 #include "archive/profiles/save_profile.h"
 #include "archive/profiles/traces/imported_traces.h"
+#include "core/files/file_stream.h"
+#include "core/files/regular_file.h"
 
 namespace hocket {
 namespace {
@@ -19,9 +18,9 @@ namespace {
 Result<void> read_job_file(const std::string& path, ImportedTraces& into) {
   constexpr std::string_view kMagic = "SQLite format 3";
   const TraceReadOptions options{.rank_is_known = true};
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return invalid(path + ": " + std::generic_category().message(errno));
+  auto opened = open_regular_file(path);
+  if (!opened) return invalid(path + ": " + opened.error().message);
+  FileReader in(std::move(*opened));
   std::array<char, kMagic.size()> head = {};
   in.read(head.data(), head.size());
   const std::string_view begin(head.data(), static_cast<std::size_t>(in.gcount()));

@@ -1,7 +1,6 @@
 #include "archive/profiles/traces/imported_traces.h"
 
 #include <algorithm>
-#include <fstream>
 #include <istream>
 #include <map>
 #include <utility>
@@ -9,6 +8,8 @@
 #include "archive/profiles/rank_ranges.h"
 #include "archive/profiles/traces/trace_order.h"
 #include "core/base/text.h"
+#include "core/files/file_stream.h"
+#include "core/files/regular_file.h"
 #include "core/trace/group_names.h"
 #include "core/trace/impossible_records.h"
 #include "profiler/formats/chrome_import.h"
@@ -86,8 +87,10 @@ bool says_whose_it_is(const ImportedTrace& each) {
 /// Returns the begin of a file, in which an SQLite database has the names of its tables.
 std::string first_bytes(const std::string& path) {
   constexpr std::size_t kBytes = 256 << 10;
+  auto file = open_regular_file(path);
+  if (!file) return {};
+  FileReader in(std::move(*file));
   std::string bytes(kBytes, '\0');
-  std::ifstream in(path, std::ios::binary);
   in.read(bytes.data(), std::ssize(bytes));
   bytes.resize(static_cast<std::size_t>(in.gcount()));
   return bytes;

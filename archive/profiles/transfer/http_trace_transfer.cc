@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "client/link/daemon_access.h"
 #include "client/link/http_client.h"
 #include "core/base/json_reader.h"
+#include "core/files/file_stream.h"
+#include "core/files/regular_file.h"
 #include "store/profile_folder.h"
 #include "store/store_uri.h"
 
@@ -93,19 +94,17 @@ Result<LocalTrace> HttpTraceTransfer::fetch(const TraceUrl& url) {
   auto folder = ScratchFolder::make();
   HOCKET_TRY(folder);
   LocalTrace trace{.path = trace_file_path(folder->path(), url.rank), .folder = std::move(*folder)};
-  std::ofstream file(trace.path, std::ios::binary);
+  const auto file = open_to_write(trace.path, Writing::from_begin, 0600, Links::refused);
+  HOCKET_TRY(file);
   RemoteTrace remote(std::move(*access), url);
-  for (std::int64_t offset = 0; file;) {
+  for (std::int64_t offset = 0;;) {
     const auto bytes = remote.read(offset);
     HOCKET_TRY(bytes);
-    if (bytes->empty()) break;
-    file.write(bytes->data(), std::ssize(*bytes));
+    if (bytes->empty()) return trace;
+    HOCKET_TRY(write_all(*file, *bytes, trace.path));
     offset += std::ssize(*bytes);
     if (offset > kMostServedTraceBytes) return failure(too_large(url.text()));
   }
-  file.close();
-  if (!file) return failure(ErrorCode::unavailable, "cannot write the temporary " + trace.path);
-  return trace;
 }
 
 Result<std::optional<TraceSet>> HttpTraceTransfer::make_set() {
@@ -135,8 +134,9 @@ Result<std::optional<TraceSet>> HttpTraceTransfer::make_set() {
 Result<void> HttpTraceTransfer::send(const std::string& path, const TraceUrl& url) {
   auto access = access_to(url.daemon, environment_);
   HOCKET_TRY(access);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return failure(ErrorCode::unavailable, "cannot read " + path);
+  auto opened = open_regular_file(path);
+  if (!opened) return failure(ErrorCode::unavailable, opened.error().message);
+  FileReader file(std::move(*opened));
   RemoteTrace remote(std::move(*access), url);
   std::string piece(kTracePieceBytes, '\0');
   for (std::int64_t offset = 0; file;) {

@@ -15,19 +15,19 @@
 #include "cli/views/version_view.h"
 #include "core/base/bounded_call.h"
 #include "core/base/json_members.h"
+#include "core/base/json_reader.h"
 #include "core/base/nearest_name.h"
-#include "core/base/system_variables.h"
 #include "core/base/text.h"
 #include "core/host/topology_probe.h"
+#include "store/declared.h"
 #include "store/open.h"
 #include "store/origin.h"
 #include "store/store_uri.h"
-#include "tuner/study/study_definition.h"
 
 namespace hocket {
 namespace {
 
-constexpr std::size_t kOriginLimitBytes = 400, kNameLimitBytes = 100;
+constexpr std::size_t kOriginLimitBytes = 400;
 
 /// A job waits at most three seconds for its setting, with the start of the program. A store that
 /// is locked has time to say so.
@@ -118,6 +118,26 @@ Result<FoundSetting> stored_setting(const std::string& path, const SettingSource
   return found_setting(**store, *promoted);
 }
 
+/// Says whose words a version has: the user's own if a study of `hocket tune` promoted it, or one
+/// with the same configuration.
+Result<SettingWords> words_of(Store& store, const PromotionRow& version) {
+  std::vector<PromotionRow> rows = {version};
+  if (!version.study_id) {
+    UnreadRows unread;
+    auto same = store.promotions(
+        {.topology_id = version.topology_id, .workload_id = version.workload_id}, &unread);
+    HOCKET_TRY(same);
+    std::erase_if(*same, [&](const PromotionRow& row) { return row.config != version.config; });
+    rows = std::move(*same);
+  }
+  for (const PromotionRow& row : rows) {
+    if (!row.study_id) continue;
+    const auto study = store.study(std::to_string(*row.study_id));
+    if (study && study->origin == StudyOrigin::tune) return SettingWords::own;
+  }
+  return SettingWords::foreign;
+}
+
 }  // namespace
 
 std::string origin_text(const PromotedVersions& promoted, const std::string& study) {
@@ -144,21 +164,30 @@ Result<PromotedVersions> released_promotion(Store& store, const PromotionChoice&
 
 Result<FoundSetting> found_setting(Store& store, const PromotedVersions& promoted) {
   FoundSetting found;
-  std::optional<StudyDefinition> definition;
-  const auto name = study_name(store, promoted.promotion);
+  const PromotionRow& version = promoted.promotion;
+  const auto name = study_name(store, version);
   HOCKET_TRY(name);
-  if (promoted.promotion.study_id) {
-    const auto study = store.study(std::to_string(*promoted.promotion.study_id));
+  found.origin = origin_text(promoted, *name);
+  if (version.study_id) {
+    const auto study = store.study(std::to_string(*version.study_id));
     HOCKET_TRY(study);
-    // Without its definition every knob counts as tuned.
-    if (auto known = study_definition_from_json(study->definition)) definition = std::move(*known);
     if (study->origin == StudyOrigin::tune) found.tuned_command = study->command;
   }
-  auto setting =
-      promoted_setting(promoted.promotion.config, definition ? &definition->space : nullptr);
-  HOCKET_TRY(setting);
+  const auto words = words_of(store, version);
+  HOCKET_TRY(words);
+  found.words = *words;
+  const auto declaration = declaration_of(version.declared, promoted.workload.document);
+  if (!declaration) return failure(declaration.error().in(found.origin));
+  auto setting = promoted_setting(version.config, *declaration);
+  if (!setting) {
+    const std::string remedy =
+        declaration->parameters.empty()
+            ? "; no study in the store declares its parameters: tune the command again"
+            : "";
+    return failure(ErrorCode::invalid_argument,
+                   found.origin + ": " + setting.error().message + remedy);
+  }
   found.setting = std::move(*setting);
-  found.origin = origin_text(promoted, *name);
   return found;
 }
 
@@ -166,20 +195,38 @@ Result<FoundSetting> found_setting(const DaemonChoice& daemon, const PromotionCh
   const auto version = ask_for_version(daemon, choice);
   HOCKET_TRY(version);
   const auto& [chosen, answer] = *version;
+  const std::string workload = printable(chosen.workload, kOriginLimitBytes);
   const auto setting = answer.find("setting");
   if (setting == answer.end() || !setting->is_object() || setting->empty()) {
     return failure(ErrorCode::not_found,
-                   "the daemon has no setting for " +
-                       printable(chosen.workload, kOriginLimitBytes) + ": " +
+                   "the daemon has no setting for " + workload + ": " +
                        printable(text_member(answer, "origin"), kOriginLimitBytes));
   }
-  auto read = promoted_setting(*setting, nullptr);
-  HOCKET_TRY(read);
-  return FoundSetting{
-      std::move(*read),
-      {},
+  JsonReader reader(answer, "the daemon's answer for " + workload);
+  Declaration declaration;
+  bool is_declared = false;
+  reader.object(
+      "declared",
+      [&](JsonReader& fields) {
+        is_declared = true;
+        read_declaration(fields, declaration);
+      },
+      kOptional);
+  HOCKET_TRY(reader.done());
+  auto read = promoted_setting(*setting, declaration);
+  if (!read) {
+    const std::string remedy = is_declared ? ""
+                                           : "; the daemon is of an earlier version, which does "
+                                             "not say what is declared: renew it";
+    return failure(ErrorCode::invalid_argument,
+                   "the daemon's setting for " + workload + ": " + read.error().message + remedy);
+  }
+  FoundSetting found;
+  found.setting = std::move(*read);
+  found.origin =
       printable(text_member(answer, "origin") + ", for " + chosen.workload + " on " + chosen.place,
-                kOriginLimitBytes)};
+                kOriginLimitBytes);
+  return found;
 }
 
 Result<StartedCommand> started_here(std::vector<std::string> words) {
@@ -192,28 +239,12 @@ Result<StartedCommand> started_here(std::vector<std::string> words) {
   return StartedCommand{std::move(words), folder.string()};
 }
 
-Result<void> check_variables(const Params& params, const std::vector<std::string>& allowed) {
-  constexpr std::string_view kInNames =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
-  for (const auto& [name, value] : params) {
-    const std::string setting = "the setting has " + printable(name, kNameLimitBytes);
-    if (name.empty() || name.find_first_not_of(kInNames) != std::string::npos)
-      return invalid(setting + ", which is no name of a variable, so it is not applied");
-    if (name.starts_with("HOCKET_"))
-      return invalid(setting + ", a variable of hocket's own, so it is not applied");
-    const std::string_view use = system_variable_use(name);
-    if (use.empty() || std::ranges::count(allowed, name) > 0) continue;
-    return invalid(setting + ", which " + std::string(use) +
-                   ", so it is not applied; to apply it nevertheless, add --allow-variable " +
-                   name);
-  }
-  return {};
-}
-
 namespace {
 
 Result<FoundSetting> with_allowed(Result<FoundSetting> found, const SettingSource& source) {
-  if (found) HOCKET_TRY(check_variables(found->setting.params, source.allowed_variables));
+  HOCKET_TRY(found);
+  found->allowed_variables = source.allowed_variables;
+  HOCKET_TRY(check_setting(found->setting, found->words, found->allowed_variables));
   return found;
 }
 
@@ -271,6 +302,7 @@ Result<FilledCommand> filled_command(const std::vector<std::string>& words,
                            "unless it reads the environment variable " + name +
                            "; the study ran: " + shell_text(found.tuned_command));
   }
+  HOCKET_TRY(check_filled(words, found.setting, found.words, found.allowed_variables));
   auto call = call_with(words, found.setting);
   HOCKET_TRY(call);
   filled.call = std::move(*call);
@@ -289,7 +321,7 @@ void add_setting_source_options(CLI::App& verb, SettingSource& source) {
   add_plain_token_option(verb, source.daemon);
   verb.add_option("--allow-variable", source.allowed_variables,
                   "apply a setting with this variable although programs find others by it, as by "
-                  "PATH or LD_PRELOAD; repeat it")
+                  "PATH or LD_PRELOAD, or others have chosen its word; repeat it")
       ->type_name("NAME")
       ->allow_extra_args(false);
 }

@@ -10,12 +10,15 @@
 #include "archive/promotions/promotion_choice.h"
 #include "archive/promotions/stored_promotions.h"
 #include "cli/inputs/access/daemon_access.h"
+#include "cli/inputs/promotion/setting_rules.h"
 #include "core/base/result.h"
 
 namespace hocket {
 
 struct FoundSetting {
   PromotedSetting setting;
+  SettingWords words = SettingWords::foreign;
+  std::vector<std::string> allowed_variables = {};  ///< as in SettingSource
   std::vector<std::string> tuned_command;  ///< the one that the study ran; empty if not known
   std::string origin;                      ///< for people
 };
@@ -37,7 +40,7 @@ struct SettingSource {
   int world_size = 0;  ///< 0: any
   DaemonChoice daemon;
   std::string store;
-  /// May be in a setting although programs find others by them (core/base/system_variables.h).
+  /// May be in a setting whatever check_setting() says (cli/inputs/promotion/setting_rules.h).
   std::vector<std::string> allowed_variables = {};
 };
 
@@ -52,12 +55,12 @@ Result<StartedCommand> started_here(std::vector<std::string> words);
 
 /// Returns the setting of the workload of `source` or, if it names none, of the program that
 /// `command` starts, the one with the command's placeholders if there are several. The setting has
-/// passed check_variables().
+/// passed check_setting().
 Result<FoundSetting> setting_of_command(const SettingSource& source, const StartedCommand& command);
 
 /// Returns the setting of `command`, or of `study` unless that is empty, for a start that waits for
 /// nothing: the call ends within three seconds whatever the store or the daemon does. After
-/// timed_out a thread may still be reading. The setting has passed check_variables().
+/// timed_out a thread may still be reading. The setting has passed check_setting().
 Result<FoundSetting> setting_to_start(const SettingSource& source, const std::string& study,
                                       const StartedCommand& command);
 
@@ -68,14 +71,9 @@ struct FilledCommand {
 };
 
 /// Returns `words` with the setting in the environment and in place of each {NAME}.
-/// invalid_argument for a {NAME} that looks like a misspelt one.
+/// invalid_argument for a {NAME} that looks like a misspelt one, and as of check_filled().
 Result<FilledCommand> filled_command(const std::vector<std::string>& words,
                                      const FoundSetting& found);
-
-/// Refuses a setting with a variable by which programs find others, unless it is among `allowed`,
-/// with one of hocket's own, or with a name that no variable can have: a stored setting, or one of
-/// a daemon, must not choose the code that runs.
-Result<void> check_variables(const Params& params, const std::vector<std::string>& allowed);
 
 /// Declares --topology, --world-size, --link, --store, --daemon, --allow-plain-token and
 /// --allow-variable.

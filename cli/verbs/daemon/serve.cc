@@ -4,12 +4,15 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <ostream>
+#include <system_error>
 #include <vector>
 
 #include "cli/inputs/access/store_access.h"
 #include "cli/output/value_text.h"
+#include "cli/process/harmless_signal.h"
 #include "cli/verbs/maintenance/retention_options.h"
 #include "cli/verbs/verb.h"
 #include "client/link/daemon_access.h"
@@ -104,6 +107,16 @@ Result<ServedTracesOptions> served_traces(const std::string& url, const std::str
                              .store = shown_store(store)};
 }
 
+/// Returns the folders that say where this user's files are.
+std::vector<std::string> private_folders(const std::string& store) {
+  std::vector<std::string> folders = {own_token_folder()};
+  folders.push_back(process_environment("HOME").value_or(""));
+  std::error_code error;
+  if (!is_postgres_uri(store))
+    folders.push_back(std::filesystem::absolute(store, error).parent_path());
+  return folders;
+}
+
 Result<DaemonOptions> daemon_options(const ServeOptions& options) {
   DaemonOptions daemon;
   const auto level = parse_log_level(options.log_level);
@@ -132,6 +145,7 @@ Result<DaemonOptions> daemon_options(const ServeOptions& options) {
   auto traces = served_traces(options.traces_url, *path);
   HOCKET_TRY(traces);
   daemon.traces = std::move(*traces);
+  daemon.hidden_folders = private_folders(*path);
   daemon.store_path = std::move(*path);
   std::vector<std::string> hosts = options.names;
   if (const auto reached = parse_daemon_address(daemon.traces.url)) hosts.push_back(reached->host);
@@ -145,8 +159,10 @@ Result<DaemonOptions> daemon_options(const ServeOptions& options) {
 }
 
 Result<int> serve(const ServeOptions& options, VerbContext& context) {
+  const HarmlessSignal unread_pipe(SIGPIPE);
   auto assembled = daemon_options(options);
   HOCKET_TRY(assembled);
+  const Log log = assembled->log;
   const auto store = open_for_writing(options.store);
   HOCKET_TRY(store);
   raise_file_limit();
@@ -161,7 +177,11 @@ Result<int> serve(const ServeOptions& options, VerbContext& context) {
   (*daemon)->server().stop_on_signals();
   const std::uint16_t port = (*daemon)->server().port();
   const std::string url = (tls ? "https://" : "http://") + to_string(HostPort{address, port});
-  context.out << url << std::endl;
+  if (!(context.out << url << std::endl)) {
+    context.out.clear();
+    log.write(LogLevel::warning, "the address could not be written to standard output",
+              {{"url", url}});
+  }
   if (options.open) {
     // Tokens of a file are their owners', who enter them.
     const auto token = has_own_token ? open_own_token(own_token_folder(), port)

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "cli/inputs/access/store_access.h"
+#include "cli/process/harmless_signal.h"
 #include "cli/verbs/verb.h"
 #include "core/base/clock.h"
 #include "daemon/api/own_token.h"
@@ -21,6 +22,7 @@ struct WebOptions {
 };
 
 Result<int> serve_page(const WebOptions& options, VerbContext& context) {
+  const HarmlessSignal unread_pipe(SIGPIPE);
   const auto store = open_for_reading(options.store);
   HOCKET_TRY(store);
   DaemonOptions daemon{.log = Log({.level = LogLevel::warning}), .is_daemon = false};
@@ -38,6 +40,8 @@ Result<int> serve_page(const WebOptions& options, VerbContext& context) {
   (*page)->server().stop_on_signals();
   context.out << page_address("http://127.0.0.1:" + std::to_string((*page)->server().port()), token)
               << std::endl;
+  // Without the address, which holds the token, nobody can open the page.
+  if (!context.out) return kFailed;
   (*page)->run();
   return kDone;
 }

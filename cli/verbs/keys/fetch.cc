@@ -107,7 +107,7 @@ Result<nlohmann::json> promoted_config(const nlohmann::json& answer,
     return *setting;
   ScheduleConfig config;
   JsonReader reader(answer, "the daemon's answer");
-  reader.part("config", config, read_schedule_config);
+  reader.part("config", config, read_known_knobs);
   HOCKET_TRY(reader.done());
   return to_json(config);
 }
@@ -154,6 +154,10 @@ Result<std::string> environment_text(const FoundSetting& found, bool is_for_shel
 
 Result<std::string> arguments_text(const FoundSetting& found, VerbContext& context) {
   if (!context.command) {
+    // Each parameter stands in the arguments.
+    std::vector<std::string> places;
+    for (const auto& [name, value] : found.setting.params) places.push_back("{" + name + "}");
+    HOCKET_TRY(check_filled(places, found.setting, found.words, found.allowed_variables));
     const auto words = setting_arguments(found.tuned_command, found.setting.params);
     for (const std::string& word : words) HOCKET_TRY(check_plain(word));
     return shell_text(words) + "\n";

@@ -34,7 +34,9 @@ Result<ScheduleConfig> new_config(HttpClient& client, const std::string& key,
   if (!options.config_file.empty()) {
     const auto text = read_file(options.config_file);
     if (!text) return failure(as_bad_input(text.error().in("--config")));
-    auto config = parse_schedule_config(*text);
+    const auto document = parse_object(*text, "configuration");
+    auto config = document ? read_json<ScheduleConfig>(*document, read_schedule_config)
+                           : failure(document.error());
     if (!config) return failure(config.error().in("--config " + options.config_file));
     return config;
   }
@@ -42,7 +44,7 @@ Result<ScheduleConfig> new_config(HttpClient& client, const std::string& key,
   const auto current = ask_daemon(client, "GET", "/v1/configs/" + key);
   if (current) {
     JsonReader reader(*current, "the daemon's answer");
-    reader.part("config", base, read_schedule_config);
+    reader.part("config", base, read_known_knobs);
     HOCKET_TRY(reader.done());
   } else if (current.error().code != ErrorCode::not_found) {
     return failure(current.error());

@@ -55,6 +55,19 @@ std::string who(const nlohmann::json& version) {
          (actor.empty() ? "" : " by " + actor);
 }
 
+/// Returns the stage, and for whose jobs a version is that is not for all.
+std::string stage_text(const nlohmann::json& version) {
+  std::string text = text_member(version, "stage");
+  if (text != "staged") return text;
+  const auto owners = version.find("kept_by");
+  if (owners == version.end() || !owners->is_array()) return text;
+  for (const auto& owner : *owners) {
+    if (!owner.is_string()) continue;
+    text += (&owner == &owners->front() ? ", for " : ", ") + owner.get<std::string>();
+  }
+  return printable(text, kVersionsTextLimitBytes);
+}
+
 nlohmann::json config_of(const nlohmann::json& version) {
   return version.value("config", nlohmann::json::object());
 }
@@ -70,8 +83,8 @@ void print_versions(const std::vector<nlohmann::json>& versions, std::ostream& o
   for (const auto& version : versions) {
     const auto number = integer_member(version, "version");
     const auto gain = version.find("gain");
-    table.add({std::to_string(number) + (number == current ? " *" : ""),
-               text_member(version, "stage"), time_text(integer_member(version, "promoted_at_ns")),
+    table.add({std::to_string(number) + (number == current ? " *" : ""), stage_text(version),
+               time_text(integer_member(version, "promoted_at_ns")),
                printable(who(version), kVersionsTextLimitBytes),
                printable(setting_change(before, config_of(version)), kVersionsTextLimitBytes),
                gain != version.end() && gain->is_number() ? percent_text(gain->get<double>()) : "-",

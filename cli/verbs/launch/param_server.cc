@@ -5,10 +5,12 @@
 #include <ostream>
 #include <thread>
 
+#include "cli/process/harmless_signal.h"
 #include "cli/process/interrupt.h"
 #include "cli/verbs/verb.h"
 #include "client/link/environment.h"
 #include "core/base/plain_text.h"
+#include "core/base/secret.h"
 #include "core/greeting/rendezvous_secret.h"
 #include "core/protocol/host_port.h"
 #include "core/protocol/ip_address.h"
@@ -31,6 +33,10 @@ Result<ParameterServerOptions> server_options(const ParamServerOptions& options)
   const auto memory = parse_size(options.memory);
   if (!memory) return failure(memory.error().in("--memory"));
   std::string secret = process_environment(kRendezvousSecretVariable).value_or("");
+  if (!secret.empty()) {
+    const auto ok = check_secret(secret);
+    if (!ok) return failure(ok.error().in(kRendezvousSecretVariable));
+  }
   if (secret.empty() && !options.insecure && !is_loopback_host(address->host)) {
     return failure(ErrorCode::invalid_argument,
                    "--listen: whoever reaches " + options.listen +
@@ -47,6 +53,7 @@ Result<ParameterServerOptions> server_options(const ParamServerOptions& options)
 }
 
 Result<int> serve_parameters(const ParamServerOptions& options, VerbContext& context) {
+  const HarmlessSignal unread_pipe(SIGPIPE);
   const auto settings = server_options(options);
   HOCKET_TRY(settings);
   // Installed before the address is printed, because its reader may send a signal immediately.
@@ -54,7 +61,12 @@ Result<int> serve_parameters(const ParamServerOptions& options, VerbContext& con
   const InterruptGuard guard(interrupted);
   const auto server = ParameterServer::listen(*settings);
   HOCKET_TRY(server);
-  context.out << to_string(HostPort{settings->host, (*server)->port()}) << std::endl;
+  const std::string address = to_string(HostPort{settings->host, (*server)->port()});
+  if (!(context.out << address << std::endl)) {
+    context.out.clear();
+    context.err << "hocket: warning: the address " << address
+                << " could not be written to standard output" << std::endl;
+  }
   Result<void> served;
   {
     const std::jthread stopper([&] {

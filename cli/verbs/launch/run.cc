@@ -7,6 +7,7 @@
 
 #include "cli/base/command_line.h"
 #include "cli/output/value_text.h"
+#include "cli/process/harmless_signal.h"
 #include "cli/process/launcher.h"
 #include "cli/verbs/verb.h"
 
@@ -46,6 +47,7 @@ Result<int> run(const RunOptions& options, VerbContext& context) {
   LaunchOptions launch{.ranks = options.ranks, .command = std::move(*command)};
   for (int server = 0; server < options.servers; ++server)
     launch.servers.push_back(server_command(options, server));
+  const HarmlessSignal unread_pipe(SIGPIPE);
   const auto result = launch_ranks(launch);
   HOCKET_TRY(result);
   if (options.json) {

@@ -22,6 +22,7 @@
 #include "cli/output/interim_text.h"
 #include "cli/output/notes.h"
 #include "cli/output/value_text.h"
+#include "cli/process/harmless_signal.h"
 #include "cli/process/own_job.h"
 #include "cli/study/slurm_workers.h"
 #include "cli/study/study_run.h"
@@ -344,6 +345,7 @@ void note_resumed(std::ostream& err, const TuneOptions& options, const OpenStudy
 }
 
 Result<int> tune(const TuneOptions& options, VerbContext& context) {
+  const HarmlessSignal unread_pipe(SIGPIPE);
   if (options.slurm) {
     const auto words = slurm_options(*options.slurm);
     if (!words) return failure(words.error().in("--slurm"));

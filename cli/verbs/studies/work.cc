@@ -16,6 +16,7 @@
 #include "cli/inputs/access/daemon_access.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/output/value_text.h"
+#include "cli/process/harmless_signal.h"
 #include "cli/process/interrupt.h"
 #include "cli/process/own_job.h"
 #include "cli/study/local_workers.h"
@@ -144,6 +145,7 @@ std::string wrong_address(const std::string& text) {
 }
 
 Result<int> work(const WorkOptions& options, VerbContext& context) {
+  const HarmlessSignal unread_pipe(SIGPIPE);
   const auto lease_ns = duration_option(options.lease, "--lease");
   HOCKET_TRY(lease_ns);
   const auto idle_ns = duration_option(options.idle, "--idle");

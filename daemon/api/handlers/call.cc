@@ -41,6 +41,10 @@ std::string RouteCall::actor() const {
   return request.peer.empty() ? who.name : who.name + "@" + request.peer;
 }
 
+bool RouteCall::may_act_for(std::string_view owner) const {
+  return who.role == AccessRole::admin || (who.role == AccessRole::report && who.name == owner);
+}
+
 nlohmann::json with_unread(nlohmann::json document, const UnreadRows& unread) {
   if (!unread.empty()) document["unreadable"] = unread;
   return document;
@@ -66,6 +70,10 @@ ServiceResponse bytes_response(std::string bytes) {
 
 ServiceResponse error_response(int status, std::string_view code, const std::string& message) {
   return json_response({{"error", {{"code", code}, {"message", message}}}}, status);
+}
+
+ServiceResponse forbidden(const std::string& message) {
+  return error_response(403, "forbidden", message);
 }
 
 namespace {

@@ -33,6 +33,9 @@ struct RouteCall {
   Result<ConfigKey> key() const;
   /// Returns who asks, for the audit: "ada@10.0.0.3", the token's name and the client's address.
   std::string actor() const;
+  /// Returns whether who asks may change what belongs to `owner`, the name of a token: whoever has
+  /// the role `report` and that name, and administrators.
+  bool may_act_for(std::string_view owner) const;
   /// Returns the value of a parameter that the route has.
   const std::string& parameter(std::string_view name) const;
   const std::string& study() const { return parameter("study"); }
@@ -47,6 +50,8 @@ ServiceResponse json_response(const nlohmann::json& document, int status = 200);
 /// changes but its name may be used again.
 ServiceResponse bytes_response(std::string bytes);
 ServiceResponse error_response(int status, std::string_view code, const std::string& message);
+/// Returns a response with status 403: the role suffices, but this belongs to another token.
+ServiceResponse forbidden(const std::string& message);
 /// Returns a response with status 400, 404 or 503; 503 with Retry-After.
 ServiceResponse error_response(const Error& error);
 

@@ -48,10 +48,11 @@ Result<ServiceReply> changed(const RouteCall& call, const ConfigKey& key) {
 Result<ConfigBoard::EntryPtr> entry_for(const RouteCall& call, const ConfigKey& key,
                                         const RunnableValues& can_run,
                                         std::vector<std::string>& passed_over) {
-  const auto current = call.parts.board.find(key);
+  const std::string owner(speaks_for(call.who));
+  const auto current = call.parts.board.find(key, owner);
   HOCKET_TRY(current);
   if (!*current || check_start(can_run, *(*current)->event.config)) return *current;
-  const auto version = runnable_version(call.parts.store, key, can_run, passed_over);
+  const auto version = runnable_version(call.parts.store, key, can_run, passed_over, owner);
   HOCKET_TRY(version);
   if (!*version) return ConfigBoard::EntryPtr();
   return call.parts.board.entry_of(key, (*version)->row);
@@ -70,7 +71,7 @@ Result<ConfigBoard::EntryPtr> entry_for_new(const RouteCall& call, const Topolog
                                   entry.error().code == ErrorCode::timed_out);
   if (!is_lost) return entry;
   // The store cannot be reached: what is known here is better than nothing.
-  auto known = call.parts.board.cached(to_string(key));
+  auto known = call.parts.board.cached(to_string(key), speaks_for(call.who));
   if (!known || !check_start(can_run, *known->event.config)) return entry;
   return known;
 }
@@ -144,7 +145,7 @@ Result<ServiceReply> get_config(const RouteCall& call) {
   const std::string topic = ConfigBoard::topic(to_string(*key));
   // Reads the position before the entry, so that no change in between is missed.
   const auto seen = call.parts.feed.position(topic).sequence;
-  const auto entry = call.parts.board.find(*key);
+  const auto entry = call.parts.board.find(*key, speaks_for(call.who));
   HOCKET_TRY(entry);
   const bool is_news = *entry && !has_etag(call.request.if_none_match, (*entry)->etag);
   if (!is_news && *wait_seconds > 0 && !call.is_last) {

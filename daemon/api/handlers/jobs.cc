@@ -128,9 +128,15 @@ Result<void> take_requests(Store& store, const ProfileRequestRow& request) {
   }
 }
 
+/// The answer to a token that acts for the job of another one.
+ServiceResponse not_its_job(const RouteCall& call, const std::string& id) {
+  return forbidden("job " + id + " was registered with another token; only that one, and tokens " +
+                   "with the role admin, act for it; this one is of " + call.who.name);
+}
+
 /// Returns a stream of what is for the job alone, after the versions up to `last`.
-Result<EventStream> job_stream(const RouteCall& call, const ConfigKey& key, const std::string& id,
-                               std::int64_t last) {
+Result<ServiceReply> job_stream(const RouteCall& call, const ConfigKey& key, const std::string& id,
+                                std::int64_t last) {
   ApiParts& parts = call.parts;
   const auto opened = parts.jobs.stream_opened(id, parts.clock.now_ns());
   if (!opened) {
@@ -140,6 +146,7 @@ Result<EventStream> job_stream(const RouteCall& call, const ConfigKey& key, cons
   const RunningJob& job = opened->job;
   EventStream stream;
   stream.hold = std::make_shared<OpenJobStream>(parts, job.number, opened->has_ended);
+  if (!call.may_act_for(job.owner.token)) return not_its_job(call, id);
   if (job.key != key) {
     return failure(ErrorCode::invalid_argument,
                    "query \"key\": job " + id + " has the key " + to_string(job.key));
@@ -152,10 +159,12 @@ Result<EventStream> job_stream(const RouteCall& call, const ConfigKey& key, cons
   // A request for a profile has no event id either; the job recognizes its number.
   stream.topics.push_back({job_profile_topic(job.number), 0});
   HOCKET_TRY(parts.live.job_arrived(job.number));
-  stream.topics.push_back(topic_after(parts.feed, ConfigBoard::topic(to_string(key)), last));
-  stream.topics.back().receives = [&jobs = parts.jobs,
+  stream.topics.push_back(
+      topic_after(parts.feed, ConfigBoard::topic(to_string(key), job.owner.speaks_for()), last));
+  stream.topics.back().receives = [&jobs = parts.jobs, last,
                                    number = job.number](const FeedEvent& event) {
-    return !event.config || jobs.can_change_to(number, *event.config);
+    const bool is_newer = event.id.value_or(last + 1) > last;
+    return is_newer && (!event.config || jobs.can_change_to(number, *event.config));
   };
   return stream;
 }
@@ -169,9 +178,7 @@ Result<ServiceReply> watch(const RouteCall& call) {
   HOCKET_TRY(key);
   const std::int64_t last = last_event_of(call.request.last_event_id);
   if (const auto id = call.target.find("job")) {
-    auto stream = job_stream(call, *key, std::string(*id), last);
-    HOCKET_TRY(stream);
-    return std::move(*stream);
+    return job_stream(call, *key, std::string(*id), last);
   }
   HOCKET_TRY(call.parts.live.key_changed(*key));
   return EventStream{{topic_after(call.parts.feed, ConfigBoard::topic(*key_text), last)}};
@@ -185,9 +192,11 @@ Result<ServiceReply> enter_job(const RouteCall& call) {
   HOCKET_TRY(LiveTuning::check(*job));
   HOCKET_TRY(call.parts.store.upsert_topology(job->topology));
   HOCKET_TRY(call.parts.store.upsert_workload(job->workload));
-  const auto entered =
-      call.parts.jobs.enter(*job, call.parts.clock.now_ns(), call.request.body.size());
+  const auto entered = call.parts.jobs.enter(
+      *job, call.parts.clock.now_ns(), call.request.body.size(),
+      {.token = call.who.name, .is_admin = call.who.role == AccessRole::admin});
   HOCKET_TRY(entered);
+  if (entered->is_anothers) return not_its_job(call, job->id);
   if (entered->ended) call.parts.live.job_left(*entered->ended);
   call.parts.log.write(LogLevel::info, "job",
                        {{"id", job->id}, {"name", job->name}, {"host", job->host}});
@@ -279,6 +288,8 @@ Result<ServiceReply> report(const RouteCall& call) {
   HOCKET_TRY(body);
   auto report = job_report_from_json(*body);
   HOCKET_TRY(report);
+  const auto owner = call.parts.jobs.owner_of(report->job);
+  if (owner && !call.may_act_for(owner->token)) return not_its_job(call, report->job);
   const auto number = call.parts.jobs.report(*report, call.parts.clock.now_ns());
   if (!number) {
     return failure(ErrorCode::not_found,

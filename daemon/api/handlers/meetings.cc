@@ -1,3 +1,5 @@
+// Meetings of a job's processes. All of them need tokens of one name.
+
 #include <nlohmann/json.hpp>
 
 #include "core/base/json_reader.h"
@@ -17,15 +19,18 @@ Result<ServiceReply> put_meeting(const RouteCall& call) {
   JsonReader reader(*body);
   reader.text("text", text);
   HOCKET_TRY(reader.done());
-  HOCKET_TRY(call.parts.meetings.put(name_in(call), std::move(text), call.parts.clock.now_ns()));
+  HOCKET_TRY(call.parts.meetings.put(call.who.name, name_in(call), std::move(text),
+                                     call.parts.clock.now_ns()));
   return json_response(nlohmann::json::object());
 }
 
 Result<ServiceReply> get_meeting(const RouteCall& call) {
-  const auto text = call.parts.meetings.find(name_in(call), call.parts.clock.now_ns());
+  const auto text =
+      call.parts.meetings.find(call.who.name, name_in(call), call.parts.clock.now_ns());
   if (!text) {
-    return failure(ErrorCode::not_found,
-                   "nobody has left a text for the meeting \"" + name_in(call) + "\" yet");
+    return failure(ErrorCode::not_found, "nobody whose token has the name " + call.who.name +
+                                             " has left a text for the meeting \"" + name_in(call) +
+                                             "\" yet");
   }
   return json_response({{"text", *text}});
 }

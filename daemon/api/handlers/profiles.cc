@@ -36,12 +36,23 @@ Result<std::int64_t> needed_number(const RouteCall& call, const char* name, std:
   return call.number(name, 0, high, 0);
 }
 
+/// Returns a profile as who asks may see it: where its traces are is for administrators.
+nlohmann::json summary_json(const RouteCall& call, const ProfileSummary& summary) {
+  auto document = to_json(summary);
+  if (call.who.role == AccessRole::admin) return document;
+  for (auto& rank : document["ranks"]) {
+    if (rank["trace"].is_string())
+      rank["trace"] = with_file_names(rank["trace"].get<std::string>());
+  }
+  return document;
+}
+
 Result<ServiceReply> list_profiles(const RouteCall& call) {
   UnreadRows unread;
   const auto summaries = summarize_profiles(call.parts.store, &unread);
   HOCKET_TRY(summaries);
   nlohmann::json list = nlohmann::json::array();
-  for (const ProfileSummary& summary : *summaries) list.push_back(to_json(summary));
+  for (const ProfileSummary& summary : *summaries) list.push_back(summary_json(call, summary));
   return json_response(with_unread({{"profiles", std::move(list)}}, unread));
 }
 
@@ -52,7 +63,7 @@ Result<ServiceReply> get_profile(const RouteCall& call) {
   HOCKET_TRY(summary);
   const auto figures = profile_figures(call.parts.store, *row);
   HOCKET_TRY(figures);
-  return json_response({{"summary", to_json(*summary)}, {"figures", to_json(*figures)}});
+  return json_response({{"summary", summary_json(call, *summary)}, {"figures", to_json(*figures)}});
 }
 
 Result<ServiceReply> diff_profile(const RouteCall& call) {

@@ -82,7 +82,7 @@ Result<SimulatedSubject> subject_of(const RouteCall& call, const SimulationReque
 Result<ScheduleConfig> changed_config(const ScheduleConfig& base, const nlohmann::json& changes) {
   auto document = to_json(base);
   document.merge_patch(changes);
-  auto config = schedule_config_from_json(document);
+  auto config = read_json<ScheduleConfig>(document, read_schedule_config);
   if (!config) return failure(config.error().in("field \"config\""));
   return config;
 }

@@ -11,14 +11,23 @@ namespace {
 
 constexpr std::int64_t kDefaultLeaseNs = 600'000'000'000;
 
-nlohmann::json study_json(const StudyRow& study) {
+/// Where the files of its command are is for administrators.
+nlohmann::json study_json(const RouteCall& call, const StudyRow& study) {
+  std::vector<std::string> command = study.command;
+  nlohmann::json definition = study.definition;
+  if (call.who.role != AccessRole::admin) {
+    for (std::string& argument : command) argument = with_file_names(argument);
+    const auto folder = definition.find("working_directory");
+    if (folder != definition.end() && folder->is_string())
+      *folder = with_file_names(folder->get<std::string>());
+  }
   return {{"id", study.id},
           {"study", study.name},
           {"state", to_string(study.state)},
           {"owner", study.owner},
           {"origin", to_string(study.origin)},
-          {"command", study.command},
-          {"definition", study.definition},
+          {"command", std::move(command)},
+          {"definition", std::move(definition)},
           {"created_at_ns", study.created_at_ns},
           {"updated_at_ns", study.updated_at_ns},
           {"result", study.result}};
@@ -86,7 +95,7 @@ Result<ServiceReply> list_studies(const RouteCall& call) {
   const auto studies = call.parts.store.studies(&unread);
   HOCKET_TRY(studies);
   nlohmann::json list = nlohmann::json::array();
-  for (const StudyRow& study : *studies) list.push_back(study_json(study));
+  for (const StudyRow& study : *studies) list.push_back(study_json(call, study));
   return json_response(with_unread({{"studies", std::move(list)}}, unread));
 }
 
@@ -122,13 +131,13 @@ Result<ServiceReply> create_study(const RouteCall& call) {
   }
   const auto row = call.parts.store.create_study(study);
   HOCKET_TRY(row);
-  return json_response(study_json(*row), 201);
+  return json_response(study_json(call, *row), 201);
 }
 
 Result<ServiceReply> get_study(const RouteCall& call) {
   const auto study = call.parts.store.study(call.study());
   HOCKET_TRY(study);
-  auto document = study_json(*study);
+  auto document = study_json(call, *study);
   // To recommend, a search catches up with its study, which may end leases in the store.
   if (call.parts.is_daemon && study->owner == StudyService::kOwner) {
     const auto recommended = call.parts.studies.recommend(study->name);

@@ -32,7 +32,7 @@ Result<ServiceReply> make_trace_set(const RouteCall& call) {
   ServiceResponse none;
   none.status = 204;
   if (!call.parts.traces.are_taken()) return none;
-  const auto set = call.parts.traces.make_set();
+  const auto set = call.parts.traces.make_set(call.who.name);
   HOCKET_TRY(set);
   return json_response({{"daemon", set->daemon}, {"set", set->id}}, 201);
 }
@@ -40,6 +40,12 @@ Result<ServiceReply> make_trace_set(const RouteCall& call) {
 Result<ServiceReply> put_trace(const RouteCall& call) {
   const auto at = trace_offset(call);
   HOCKET_TRY(at);
+  const auto owner = call.parts.traces.owner_of(at->set);
+  // An unknown set is none of anybody's: append() says so.
+  if (call.parts.traces.has(at->set) && !call.may_act_for(owner.value_or(""))) {
+    return forbidden("traces of this set are added by the token that made it; " + call.who.name +
+                     " did not");
+  }
   const auto bytes = call.parts.traces.append(at->set, at->rank, at->offset, call.request.body);
   HOCKET_TRY(bytes);
   return json_response({{"bytes", *bytes}});

@@ -118,11 +118,17 @@ void SocketLinks::listen_at(int family) {
 }
 
 void SocketLinks::publish(std::int64_t now) {
-  if (is_published_ || options_.rendezvous == nullptr || now < next_try_ns_) return;
+  if (options_.rendezvous == nullptr || now < next_try_ns_ || has_all_links()) return;
   next_try_ns_ = now + kPublishRetryNs;
   if (meeting_.secret.size() != Meeting::kSecretBytes || meeting_.addresses.empty()) return;
-  is_published_ =
-      options_.rendezvous->publish(name_of_meeting(options_.comm_id), to_text(meeting_));
+  if (options_.rendezvous->publish(name_of_meeting(options_.comm_id), to_text(meeting_)))
+    next_try_ns_ = now + options_.publish_again_ns;
+}
+
+bool SocketLinks::has_all_links() const {
+  const auto links =
+      std::count_if(ends_.begin(), ends_.end(), [](const auto& end) { return end->is_link; });
+  return links + 1 >= std::ptrdiff_t{options_.ranks};
 }
 
 std::vector<LinkEvent> SocketLinks::wait(std::int64_t timeout_ns) {

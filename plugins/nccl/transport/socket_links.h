@@ -33,6 +33,9 @@ struct SocketLinksOptions {
   bool looks_on_this_host = true;
   /// Time between two attempts to connect.
   std::int64_t retry_ns = 200'000'000;
+  /// Time after which rank 0 publishes again while ranks are missing: a third of what the daemon
+  /// remembers (daemon/api/meeting_board.h).
+  std::int64_t publish_again_ns = 30'000'000'000;
 };
 
 class SocketLinks final : public Links {
@@ -67,7 +70,9 @@ class SocketLinks final : public Links {
   bool is_root() const { return options_.rank == 0; }
   void listen_here();
   void listen_at(int family);
+  /// Publishes where rank 0 listens, again and again until all ranks have come.
   void publish(std::int64_t now_ns);
+  bool has_all_links() const;
   void accept_from(int listener, bool is_local);
   void drop_oldest_stranger();
   void connect_to_root(std::int64_t now_ns);
@@ -87,7 +92,6 @@ class SocketLinks final : public Links {
   int local_listener_ = -1;
   std::vector<int> listeners_;  // accept connections from other hosts
   Meeting meeting_;             // rank 0: the published addresses; others: those that were found
-  bool is_published_ = false;
   Ends ends_;
   std::int64_t next_try_ns_ = 0;
   std::size_t next_address_ = 0;

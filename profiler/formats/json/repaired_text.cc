@@ -7,6 +7,7 @@ namespace hocket {
 namespace {
 
 constexpr std::size_t kBlockBytes = 1 << 16;
+constexpr std::int64_t kBlocksBetweenLooks = 16;
 
 /// Returns whether a word is how some program writes a number that is none.
 bool is_no_number(std::string_view word) {
@@ -15,6 +16,17 @@ bool is_no_number(std::string_view word) {
   for (const char c : word) small += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return small == "nan" || small == "inf" || small == "infinity";
 }
+
+/// The kinds of bytes outside of texts.
+constexpr auto kTokens = [] {
+  std::array<RepairedText::Token, 256> tokens;
+  tokens.fill(RepairedText::Token::word);
+  for (const char byte : std::string_view(" \t\n\r"))
+    tokens[static_cast<unsigned char>(byte)] = RepairedText::Token::blanks;
+  for (const char byte : std::string_view(",:[]{}\""))
+    tokens[static_cast<unsigned char>(byte)] = RepairedText::Token::mark;
+  return tokens;
+}();
 
 bool is_of_word(char byte) {
   return std::isalpha(static_cast<unsigned char>(byte)) || byte == '-' || byte == '+';
@@ -56,10 +68,15 @@ RepairedText::int_type RepairedText::underflow() {
   lines_ += std::count(eback(), egptr(), '\n') + swallowed_;
   swallowed_ = 0;
   out_.clear();
+  if (memory_ != nullptr && ++blocks_ % kBlocksBetweenLooks == 0 && !problem_)
+    problem_ = memory_->problem();
   std::vector<char> block(kBlockBytes);
-  while (out_.empty()) {
+  while (out_.empty() && !problem_) {
     const std::streamsize read = in_.sgetn(block.data(), std::ssize(block));
-    for (std::streamsize i = 0; i < read; ++i) take(block[static_cast<std::size_t>(i)]);
+    for (std::streamsize i = 0; i < read && !problem_; ++i) {
+      const char byte = block[static_cast<std::size_t>(i)];
+      if (is_counted(byte)) take(byte);
+    }
     if (read > 0) continue;
     end_sequence(false);
     end_word();
@@ -72,6 +89,27 @@ RepairedText::int_type RepairedText::underflow() {
 void RepairedText::note(Kind kind) {
   Repairs& repairs = repairs_[static_cast<std::size_t>(kind)];
   if (repairs.count++ == 0) repairs.first_line = 1 + raw_lines_;
+}
+
+/// Returns whether a byte is passed on.
+bool RepairedText::is_counted(char byte) {
+  const Token token = in_text_ ? Token::text : kTokens[static_cast<unsigned char>(byte)];
+  if (token != token_ || token == Token::mark) token_bytes_ = 0;
+  token_ = token;
+  ++token_bytes_;
+  if (token == Token::blanks) {
+    if (token_bytes_ <= kMostBlanks) return true;
+    if (byte == '\n') {
+      ++raw_lines_;
+      ++swallowed_;
+    }
+    return false;
+  }
+  if (token_bytes_ <= kMostTokenBytes) return true;
+  problem_ = "line " + std::to_string(1 + raw_lines_) + ": a " +
+             (in_text_ ? "text" : "number or word") + " is longer than " +
+             std::to_string(kMostTokenBytes >> 20) + " MiB, which no trace has";
+  return false;
 }
 
 void RepairedText::take(char byte) {

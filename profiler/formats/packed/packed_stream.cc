@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t kBlockBytes = 64 * 1024;
 constexpr std::size_t kHeadBytes = 512;
+constexpr std::int64_t kBytesBetweenChecks = 1 << 20;
 constexpr std::size_t kNameLimitBytes = 200;
 constexpr std::size_t kReasonLimitBytes = 200;
 
@@ -30,6 +31,7 @@ struct FreeArchive {
 struct PackedSource {
   std::streambuf& packed;
   std::function<void(std::int64_t)> on_read;
+  UnpackUse* use;  ///< null if another stream has counted the bytes
   std::int64_t bytes = 0;
   std::vector<char> block = std::vector<char>(kBlockBytes);
 
@@ -39,6 +41,7 @@ struct PackedSource {
     try {
       const auto size = source.packed.sgetn(source.block.data(), std::ssize(source.block));
       source.bytes += size;
+      if (source.use != nullptr) source.use->packed_bytes += size;
       if (size > 0 && source.on_read) source.on_read(source.bytes);
       *data = source.block.data();
       return size;
@@ -55,7 +58,9 @@ struct PackedSource {
 class PackedStream::Reader final : public std::streambuf {
  public:
   Reader(std::streambuf& packed, UnpackUse& use, Options options)
-      : archive_(archive_read_new()), use_(use), source_{packed, std::move(options.on_read)} {
+      : archive_(archive_read_new()),
+        use_(use),
+        source_{packed, std::move(options.on_read), options.is_inner ? nullptr : &use} {
     archive* a = archive_.get();
     archive_read_support_filter_gzip(a);
     archive_read_support_filter_bzip2(a);
@@ -135,6 +140,8 @@ class PackedStream::Reader final : public std::streambuf {
  private:
   void begin_file(archive_entry* entry) {
     is_in_archive_ = archive_format(archive_.get()) != ARCHIVE_FORMAT_RAW;
+    // The last filter is none, which passes bytes on.
+    use_.is_packed = use_.is_packed || is_in_archive_ || archive_filter_count(archive_.get()) > 1;
     const char* name = is_in_archive_ ? archive_entry_pathname(entry) : "";
     // Absent where the name has letters that the locale lacks.
     if (name == nullptr) name = archive_entry_pathname_utf8(entry);
@@ -156,10 +163,17 @@ class PackedStream::Reader final : public std::streambuf {
     const UnpackLimits& limits = use_.limits;
     if (use_.bytes > limits.most_bytes) {
       stop_at_limit("it unpacks to more than " + std::to_string(limits.most_bytes) + " bytes");
-    } else if (unpacked_ > limits.ratio_from_bytes &&
-               unpacked_ / limits.most_ratio > source_.bytes) {
+    } else if (use_.bytes > limits.ratio_from_bytes &&
+               use_.bytes / limits.most_ratio > use_.packed_bytes) {
       stop_at_limit("it unpacks to more than " + std::to_string(limits.most_ratio) +
                     " times its size, which no trace does");
+    } else if (unpacked_ - checked_ >= kBytesBetweenChecks) {
+      checked_ = unpacked_;
+      const auto packed = use_.is_packed ? std::optional(use_.packed_bytes) : std::nullopt;
+      if (auto over = use_.memory.problem(packed)) {
+        is_done_ = true;
+        problem_ = UnpackProblem{"after " + std::to_string(use_.bytes) + " bytes " + *over, true};
+      }
     }
     return !problem_;
   }
@@ -189,6 +203,7 @@ class PackedStream::Reader final : public std::streambuf {
   bool is_done_ = true;        ///< the current file has no more bytes
   std::int64_t position_ = 0;  ///< in the current file
   std::int64_t unpacked_ = 0;  ///< bytes unpacked from all files
+  std::int64_t checked_ = 0;   ///< those after which the memory was looked at last
   std::optional<UnpackProblem> problem_;
 };
 

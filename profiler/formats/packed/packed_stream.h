@@ -3,7 +3,8 @@
 // Unpacks a stream while it is read: one file packed by gzip, zstd, xz, bzip2 or lz4, an archive by
 // tar (packed or not) or zip, or a file that is not packed, which is passed on. Nothing is written
 // to a disk and names of files are only text, so no name can lead anywhere. Memory does not depend
-// on the length of the stream. One thread.
+// on the length of the stream; that of whoever reads it does, so the stream ends when it has taken
+// too much (core/base/memory_budget.h). One thread.
 
 #include <cstdint>
 #include <functional>
@@ -12,6 +13,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "core/base/memory_budget.h"
 
 namespace hocket {
 
@@ -24,10 +27,13 @@ struct UnpackLimits {
   std::int64_t ratio_from_bytes = std::int64_t{1} << 30;
 };
 
-/// The bytes that were unpacked so far, by all streams that share the limits.
+/// Counts what was unpacked so far, by all streams that share the limits.
 struct UnpackUse {
   UnpackLimits limits = {};
+  MemoryBudget memory = MemoryBudget::of_process();
   std::int64_t bytes = 0, files = 0;
+  std::int64_t packed_bytes = 0;  ///< that were read for these
+  bool is_packed = false;         ///< something of it was packed
 };
 
 /// Why the bytes end before the file does.
@@ -41,6 +47,7 @@ class PackedStream {
  public:
   struct Options {
     bool with_archives = true;  ///< otherwise archives are files of bytes
+    bool is_inner = false;      ///< it reads what another stream unpacks
     /// Called with the number of packed bytes read so far.
     std::function<void(std::int64_t)> on_read = {};
   };

@@ -1,10 +1,14 @@
 #include "archive/promotions/promoted_setting.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "archive/studies/study_record.h"
+#include "core/base/json_reader.h"
+#include "tests/rounds.h"
 #include "tuner/space/parameter_syntax.h"
 #include "tuner/space/schedule_space.h"
 
@@ -12,6 +16,10 @@ namespace hocket {
 namespace {
 
 using Words = std::vector<std::string>;
+
+Declaration declared(const Space& space) {
+  return read_json<Declaration>(to_json(space), read_declaration).value();
+}
 
 /// A trial and a promoted configuration run the same command.
 TEST(PromotedSetting, CallsTheCommandAsATrialDoes) {
@@ -28,7 +36,7 @@ TEST(PromotedSetting, CallsTheCommandAsATrialDoes) {
     const Words command = {"job", "--x={X}", "{MODE}", "{streams}", "{other}"};
     const auto config = promoted_config(params);
     ASSERT_TRUE(config);
-    const auto setting = promoted_setting(*config, &space);
+    const auto setting = promoted_setting(*config, declared(space));
     ASSERT_TRUE(setting) << setting.error().message;
     EXPECT_EQ(setting->params, params);
     EXPECT_EQ(setting->schedule.has_value(), has_knobs);
@@ -41,11 +49,93 @@ TEST(PromotedSetting, CallsTheCommandAsATrialDoes) {
 TEST(PromotedSetting, OfAPushHasEveryKnob) {
   ScheduleConfig config;
   config.streams = 7;
-  const auto setting = promoted_setting(to_json(config), nullptr);
+  const auto setting = promoted_setting(to_json(config), {});
   ASSERT_TRUE(setting);
   EXPECT_EQ(std::get<std::int64_t>(setting->params.at("streams")), 7);
   EXPECT_EQ(setting->schedule, config);
-  EXPECT_FALSE(promoted_setting({{"X", {1, 2}}}, nullptr));
+}
+
+TEST(PromotedSetting, OfAnUndeclaredNameIsNone) {
+  EXPECT_THAT(promoted_setting({{"X", 1}}, {}).error().message,
+              testing::HasSubstr("\"X\" is not declared"));
+  nlohmann::json config = to_json(ScheduleConfig{});
+  config["BASH_ENV"] = "$(touch x)";
+  EXPECT_FALSE(promoted_setting(config, {}));
+}
+
+/// Returns a value that may be declared, and may be anything else.
+nlohmann::json any_value(std::mt19937_64& random) {
+  switch (random() % 7) {
+    case 0:
+      return std::to_string(random() % 9);
+    case 1:
+      return static_cast<double>(random() % 90) / 10;
+    case 2:
+      return "a";
+    case 3:
+      return "$(touch x)";
+    case 4:
+      return nlohmann::json::array({1});
+    default:
+      return random() % 9;
+  }
+}
+
+Declaration any_declaration(std::mt19937_64& random, const std::vector<std::string>& names) {
+  Declaration declaration;
+  for (const std::string& name : names) {
+    if (random() % 2 == 0) continue;
+    DeclaredParameter parameter{name, DeclaredIntegers{2, 5}};
+    if (random() % 4 == 0) parameter.values = DeclaredReals{0.5, 4};
+    if (random() % 4 == 0) parameter.values = DeclaredWords{{"a", "b"}};
+    if (random() % 4 == 0) parameter.values = DeclaredNumbers{{1, 2.5, 4}};
+    declaration.parameters.push_back(parameter);
+  }
+  return declaration;
+}
+
+/// Says whether a text in the environment is that of a declared value.
+bool is_declared_text(const DeclaredParameter& parameter, const std::string& text) {
+  const auto number = nlohmann::json::parse(text, nullptr, false);
+  if (const auto* words = std::get_if<DeclaredWords>(&parameter.values))
+    return std::ranges::count(words->words, text) == 1;
+  if (!number.is_number()) return false;
+  if (const auto* integers = std::get_if<DeclaredIntegers>(&parameter.values))
+    return number.is_number_integer() && number >= integers->low && number <= integers->high;
+  if (const auto* reals = std::get_if<DeclaredReals>(&parameter.values))
+    return number >= reals->low && number <= reals->high;
+  const auto& numbers = std::get<DeclaredNumbers>(parameter.values).numbers;
+  return std::ranges::count(numbers, number.get<double>()) == 1;
+}
+
+TEST(PromotedSetting, OnlyDeclaredNamesAndValuesReachTheEnvironment) {
+  const std::vector<std::string> names = {"A", "B", "FOO_FLAG", "BASH_ENV", "LD_PRELOAD"};
+  std::size_t accepted = 0, with_parameters = 0;
+  for (std::uint64_t seed = 1; seed <= rounds(20'000); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const Declaration declaration = any_declaration(random, names);
+    nlohmann::json config = random() % 2 ? to_json(ScheduleConfig{}) : nlohmann::json::object();
+    for (const std::string& name : names)
+      if (random() % 4 == 0) config[name] = any_value(random);
+    if (random() % 8 == 0) config["regions"] = {{"r", {{names[random() % 5], 1}}}};
+    const auto setting = promoted_setting(config, declaration);
+    if (!setting) continue;
+    const auto call = call_with({"job", "{A}"}, *setting);
+    ASSERT_TRUE(call);
+    ++accepted;
+    for (const auto& [name, text] : call->environment) {
+      if (name == "HOCKET_CONFIG" || find_schedule_knob(name) != nullptr) continue;
+      const DeclaredParameter* const parameter = find_parameter(declaration, name);
+      ASSERT_NE(parameter, nullptr) << name;
+      ASSERT_TRUE(is_declared_text(*parameter, text)) << name << "=" << text;
+      ++with_parameters;
+    }
+    for (const std::string& name : names)
+      ASSERT_EQ(setting->params.contains(name), config.contains(name)) << name;
+  }
+  EXPECT_GT(accepted, rounds(1000));
+  EXPECT_GT(with_parameters, rounds(300));
 }
 
 TEST(PromotedSetting, PlaceholdersAreNames) {
@@ -78,7 +168,10 @@ TEST(PromotedSetting, WhatIsUnsetIsInNoArgument) {
   EXPECT_EQ(setting_arguments({"job", "{AMP?--amp}", "--n={N}"}, params), (Words{"--n=3"}));
   const auto config = promoted_config(params);
   ASSERT_TRUE(config);
-  const auto setting = promoted_setting(*config, nullptr);
+  const auto space = *Space::make({*parse_parameter("ALGO=choice:unset,ring"),
+                                   *parse_parameter("MODE=choice:unset,a"),
+                                   *parse_parameter("AMP=bool"), *parse_parameter("N=int:1..3")});
+  const auto setting = promoted_setting(*config, declared(space));
   ASSERT_TRUE(setting);
   const auto call = call_with({"job", "--algo", "{ALGO}"}, *setting);
   ASSERT_TRUE(call);

@@ -37,7 +37,7 @@ Topology with(const std::string& link, int world_size, int cores = 4) {
 
 class PromotionChoiceTest : public ::testing::Test {
  protected:
-  /// Promotes {"id": id}.
+  /// Promotes {"pull_credit_bytes": id}.
   void promote(const Topology& topology, const Workload& workload, int id) {
     NewStudy new_study;
     new_study.command = {"x"};
@@ -45,7 +45,7 @@ class PromotionChoiceTest : public ::testing::Test {
     ASSERT_TRUE(store_->promote({.topology_id = *store_->upsert_topology(topology),
                                  .workload_id = *store_->upsert_workload(workload),
                                  .study_id = study->id,
-                                 .config = {{"id", id}}}));
+                                 .config = {{"pull_credit_bytes", id}}}));
   }
 
   std::vector<PromotedVersions> promoted() {
@@ -58,7 +58,7 @@ class PromotionChoiceTest : public ::testing::Test {
   int chosen(const PromotionChoice& choice) {
     const auto all = promoted();
     const auto found = choose_promotion(candidates_of(all), choice, host());
-    return found ? all[*found].promotion.config.at("id").get<int>() : 0;
+    return found ? all[*found].promotion.config.at("pull_credit_bytes").get<int>() : 0;
   }
 
   std::string refusal(const PromotionChoice& choice) {
@@ -226,7 +226,7 @@ TEST_F(PromotionChoiceTest, TheArgumentsForFetchChooseExactlyTheOne) {
         if (arguments[i] == "--world-size") choice.world_size = std::stoi(arguments[i + 1]);
         if (arguments[i] == "--link") choice.link = arguments[i + 1];
       }
-      EXPECT_EQ(chosen(choice), all[wanted].promotion.config.at("id"));
+      EXPECT_EQ(chosen(choice), all[wanted].promotion.config.at("pull_credit_bytes"));
     }
   }
 }

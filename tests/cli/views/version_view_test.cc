@@ -48,7 +48,7 @@ class VersionView : public ::testing::Test {
   std::int64_t promote(PromotionOrigin origin, PromotionStage stage = PromotionStage::released) {
     NewPromotion promotion{.topology_id = study_.topology_id.value(),
                            .workload_id = study_.workload_id.value(),
-                           .config = {{"X", 2}},
+                           .config = {{"streams", 2}},
                            .origin = origin,
                            .stage = stage,
                            .actor = "ada\n@host"};
@@ -89,7 +89,7 @@ TEST_F(VersionView, FetchSaysHowTheCurrentVersionCameToBeAndWhatIsNewer) {
   promote(PromotionOrigin::pin, PromotionStage::staged);
   const auto answer = fetch();
   EXPECT_EQ(answer.status, kDone);
-  EXPECT_EQ(answer.out, "{\"X\":2}\n");
+  EXPECT_EQ(answer.out, "{\"streams\":2}\n");
   EXPECT_THAT(
       answer.err,
       AllOf(HasSubstr("pushed by ada @host on 20"), Not(HasSubstr("than the default")),

@@ -207,5 +207,33 @@ TEST(HttpClient, AStreamThatIsNoneGivesWhatTheDaemonSaid) {
   EXPECT_EQ(answered(http_answer(500, "oh")).error.code, ErrorCode::unavailable);
 }
 
+TEST(HttpClient, TakesNothingUnaskedForTheNextAnswer) {
+  const FakeDaemon daemon([](FakeDaemon::Peer& peer) {
+    while (peer.read()) {
+      peer.write(http_answer(200, "{}") + http_answer(200, R"({"unasked":1})"));
+    }
+  });
+  HttpClient client(daemon.access());
+  for (int i = 0; i < 3; ++i) {
+    const auto response = client.send({}, deadline_after_ns(kLongNs));
+    ASSERT_TRUE(response) << response.error().message;
+    EXPECT_EQ(response->body, "{}");
+  }
+}
+
+TEST(HttpClient, LinesAmongChunksHaveALimit) {
+  for (const std::string_view begin : {"1;", "0\r\nA: "}) {
+    const FakeDaemon daemon([&](FakeDaemon::Peer& peer) {
+      (void)peer.read();
+      peer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + std::string(begin));
+      while (peer.write(std::string(1 << 16, 'a'))) {
+      }
+    });
+    const auto response = HttpClient(daemon.access()).send({}, deadline_after_ns(kLongNs));
+    ASSERT_FALSE(response);
+    EXPECT_THAT(response.error().message, ::testing::HasSubstr("buffer overflow"));
+  }
+}
+
 }  // namespace
 }  // namespace hocket

@@ -79,6 +79,19 @@ TEST(HttpClientTls, RefusesADaemonThatItDoesNotTrustOrThatHasAnotherName) {
                                ::testing::HasSubstr("http:// in place of https://")));
 }
 
+TEST(HttpClientTls, ARequestWithoutTlsHintsAtIt) {
+  const FakeDaemon silent([](FakeDaemon::Peer& peer) { (void)peer.read(); });
+  const FakeDaemon alert([](FakeDaemon::Peer& peer) {
+    (void)peer.read();
+    peer.write(std::string("\x15\x03\x01\0\x02\x02\x46", 7));
+  });
+  for (const FakeDaemon* each : {&silent, &alert}) {
+    const auto response = HttpClient(each->access()).send({}, deadline_after_ns(20'000'000'000));
+    ASSERT_FALSE(response);
+    EXPECT_THAT(response.error().message, ::testing::HasSubstr("https:// in place of http://"));
+  }
+}
+
 TEST(HttpClientTls, ACertificateWithoutNamesSaysSo) {
   const TemporaryFolder folder;
   const TlsIdentity nobody("email:root@example.org");

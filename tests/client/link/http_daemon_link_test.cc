@@ -226,6 +226,31 @@ TEST(HttpDaemonLink, NewsThatWaitAreSentAtTheEnd) {
   }
 }
 
+TEST(HttpDaemonLink, AJobThatIsRefusedGoesOnAndSaysSoOnce) {
+  Inbox<std::string> asked;
+  std::atomic<int> warnings = 0;
+  Inbox<std::string> texts;
+  const FakeDaemon daemon(FakeDaemon::answering([&](const FakeDaemon::Request& request) {
+    asked.add(request.head);
+    return http_answer(400, R"({"error":{"message":"field \"config.FOO\": no knob is named so"}})");
+  }));
+  DaemonLinkOptions options{.daemon = daemon.access(), .job = {.id = "job-1"}};
+  options.backoff = {.first_ns = 1'000'000, .most_ns = 2'000'000};
+  options.request_timeout_ns = options.flush_timeout_ns = 20'000'000'000;
+  options.warn = [&](const std::string& message) {
+    ++warnings;
+    texts.add(message);
+  };
+  auto link = open_daemon_link(options);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(asked.wait());
+  EXPECT_EQ(link->take(), std::nullopt);
+  link.reset();
+  EXPECT_EQ(warnings, 1);
+  const auto text = texts.wait().value();
+  EXPECT_THAT(text, HasSubstr("config.FOO"));
+  EXPECT_THAT(text, HasSubstr("the job goes on"));
+}
+
 TEST(HttpDaemonLink, AStreamThatIsSilentIsOpenedAgain) {
   JobDaemon daemon;
   auto options = daemon.options();

@@ -10,6 +10,7 @@
 #include "core/base/json.h"
 #include "tests/client/environment.h"
 #include "tests/core/host/ranks.h"
+#include "tests/odd_files.h"
 #include "tests/temporary_folder.h"
 
 namespace hocket {
@@ -142,6 +143,24 @@ TEST(Client, AJobGoesOnWhereItsIterationsCannotBeWritten) {
   IterationLog full(environment({{"HOCKET_ITERATIONS", "/dev/full"}}));
   full.add(1);
   full.add(2);
+}
+
+TEST(Client, NothingInAFilesPlaceStopsAJob) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("report"), unfinished = path + ".part";
+  const auto report = [&] { return write_report({}, environment({{"HOCKET_REPORT", path}})); };
+  for_odd_files(
+      unfinished, [&] { (void)report(); },
+      [&](const OddFile& odd, bool ended) {
+        EXPECT_TRUE(ended) << odd.kind;
+        const auto written = report();
+        ASSERT_FALSE(written) << odd.kind;
+        EXPECT_THAT(written.error().message, HasSubstr(unfinished));
+      });
+  const std::string iterations = folder.file("iterations");
+  const auto log = [&] { IterationLog(environment({{"HOCKET_ITERATIONS", iterations}})).add(1); };
+  for_odd_files(iterations, log,
+                [&](const OddFile& odd, bool ended) { EXPECT_TRUE(ended) << odd.kind; });
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "core/base/json.h"
 #include "tests/client/environment.h"
 #include "tests/mutate.h"
+#include "tests/odd_files.h"
 #include "tests/temporary_folder.h"
 
 namespace hocket {
@@ -131,6 +132,24 @@ TEST(LastGood, LiesInTheUsersCache) {
   EXPECT_EQ(last_good_folder(environment({{"XDG_CACHE_HOME", "c"}, {"HOME", "/h"}})),
             "/h/.cache/hocket");
   EXPECT_EQ(last_good_folder(environment({{"HOME", ""}})), std::nullopt);
+}
+
+TEST_F(LastGoodTest, WhatIsNoFileIsNotWaitedFor) {
+  ASSERT_TRUE(write_last_good(folder(), kKey, sample()));
+  for_odd_files(
+      path(), [&] { (void)read_last_good(folder(), kKey); },
+      [&](const OddFile& odd, bool ended) {
+        EXPECT_TRUE(ended) << odd.kind;
+        const auto read = read_last_good(folder(), kKey);
+        EXPECT_FALSE(read && *read) << odd.kind;
+      });
+}
+
+TEST_F(LastGoodTest, AFolderThatOthersCanWriteIsNotBelieved) {
+  ASSERT_TRUE(write_last_good(folder(), kKey, sample()));
+  ASSERT_EQ(::chmod(folder().c_str(), 0777), 0);
+  EXPECT_NE(read_last_good(folder(), kKey).error().message.find("chmod go-w " + folder()),
+            std::string::npos);
 }
 
 }  // namespace

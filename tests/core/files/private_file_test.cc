@@ -43,7 +43,7 @@ TEST(PrivateFile, IsNoLinkAndNoPipe) {
   EXPECT_THAT(read_private_file(link, 9).error().message, HasSubstr("symbolic link"));
   const std::string pipe = folder.file("pipe");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_THAT(read_private_file(pipe, 9).error().message, HasSubstr("not a regular file"));
+  EXPECT_THAT(read_private_file(pipe, 9).error().message, HasSubstr("it is a named pipe"));
   EXPECT_EQ(read_private_file(folder.path(), 9).error().code, ErrorCode::invalid_argument);
 }
 

@@ -118,7 +118,7 @@ TEST(RankEnvironment, TakesTheMasterAddressOfTorchrun) {
 }
 
 TEST(RankEnvironment, KnowsTheSecretOfTheRendezvous) {
-  EXPECT_EQ(read({{"HOCKET_RENDEZVOUS_SECRET", "between us"}}).value().secret, "between us");
+  EXPECT_EQ(read({{"HOCKET_RENDEZVOUS_SECRET", "between us ranks"}}).value().secret, "between us");
   EXPECT_EQ(read({}).value().secret, "");
 }
 

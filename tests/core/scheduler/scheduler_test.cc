@@ -137,8 +137,7 @@ TEST(Scheduler, AStaticOrderIsFollowedStepAfterStep) {
                               .credit_bytes = 1 << 20,
                               .streams = 2,
                               .comm_channels = 1,
-                              .order = CollectiveOrder::static_order,
-                              .unknown_fields = {}};
+                              .order = CollectiveOrder::static_order};
   for (const bool captures : {false, true}) {
     const auto order = random_order(random, config.partition_bytes);
     run_local_ranks(2, [&](int rank, Collective& collective) {

@@ -6,6 +6,7 @@
 
 #include <random>
 
+#include "core/base/json_reader.h"
 #include "core/step/knob.h"
 #include "tests/mutate.h"
 
@@ -182,15 +183,39 @@ TEST(ScheduleConfig, PriorityIsAnotherSpellingOfNegotiated) {
   EXPECT_EQ(to_json(*config)["order"], "negotiated");
 }
 
-TEST(ScheduleConfig, KeepsFieldsOfANewerVersionAndWarns) {
+TEST(ScheduleConfig, LeavesOutFieldsOfAFileOfANewerVersionAndWarns) {
   std::vector<std::string> warnings;
   const auto config = parse_schedule_config(
-      R"({"format":"hocket-schedule","version":9,"streams":2,"copy_streams":3})", &warnings);
+      R"({"format":"hocket-schedule","version":9,"streams":2,"copy_streams":3,
+          "regions":{"a":{"priority":1,"shade":2}}})",
+      &warnings);
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->streams, 2);
-  ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_THAT(warnings[0], HasSubstr("copy_streams"));
-  EXPECT_EQ(to_json(*config)["copy_streams"], 3);
+  EXPECT_THAT(warnings,
+              testing::ElementsAre(HasSubstr("regions.a.shade"), HasSubstr("copy_streams")));
+  EXPECT_FALSE(to_json(*config).contains("copy_streams"));
+  EXPECT_FALSE(to_json(*config)["regions"]["a"].contains("shade"));
+}
+
+TEST(ScheduleConfig, WithinAMessageAFieldThatIsNoKnobIsAnErrorThatNamesIt) {
+  const auto error_in = [](nlohmann::json fields) {
+    fields.update({{"format", "hocket-schedule"}, {"version", 1}});
+    const nlohmann::json message = {{"config", fields}};
+    JsonReader reader(message);
+    ScheduleConfig config;
+    reader.part("config", config, read_schedule_config);
+    const auto ok = reader.done();
+    return ok ? "no error" : ok.error().message;
+  };
+  EXPECT_EQ(error_in({{"streams", 2}}), "no error");
+  EXPECT_THAT(error_in({{"BASH_ENV", "$(touch x)"}}),
+              HasSubstr("field \"config.BASH_ENV\": no knob is named \"BASH_ENV\""));
+  EXPECT_THAT(error_in({{"stream", 2}}), HasSubstr("the nearest is streams"));
+  EXPECT_THAT(error_in({{"regions", {{"a", {{"FOO_FLAG", 2}}}}}}),
+              HasSubstr("field \"config.regions.a.FOO_FLAG\": no knob is named"));
+  EXPECT_THAT(error_in({{"regions", {{"a\nb", {{"priority", 2}}}}}}),
+              HasSubstr("names of 1 to 200 printable characters"));
+  EXPECT_THAT(error_in({{"job", {{"mode", "a\x1b[2J"}}}}), HasSubstr("printable characters"));
 }
 
 TEST(ScheduleConfig, ErrorsNameTheFieldAndTheRange) {

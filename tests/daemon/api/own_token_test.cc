@@ -46,5 +46,27 @@ TEST(OwnToken, AFileThatOthersCanReadIsNotUsed) {
   EXPECT_NE(message_of(open_own_token(folder.path(), 7077)).find("chmod 600"), std::string::npos);
 }
 
+TEST(OwnToken, AFolderThatOthersCanWriteHasNone) {
+  const TemporaryFolder folder;
+  const std::string state = folder.file("hocket");
+  must(open_own_token(state, 7077));
+  for (const mode_t mode : {0777u, 0770u}) {
+    ASSERT_EQ(::chmod(state.c_str(), mode), 0);
+    for (const std::uint16_t port : {7077, 7078}) {
+      EXPECT_NE(message_of(open_own_token(state, port)).find("chmod go-w " + state),
+                std::string::npos);
+    }
+  }
+}
+
+TEST(OwnToken, OneThatCanBeGuessedIsNotUsed) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("daemon-7077.token", "x\n");
+  ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+  const std::string said = message_of(open_own_token(folder.path(), 7077));
+  EXPECT_NE(said.find("at least 16 characters"), std::string::npos) << said;
+  EXPECT_NE(said.find(path), std::string::npos) << said;
+}
+
 }  // namespace
 }  // namespace hocket

@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "tests/daemon/http/strict_reading.h"
 #include "tests/mutate.h"
 
 namespace hocket {
@@ -52,6 +53,133 @@ TEST(RequestParser, WhatComesOutDoesNotDependOnHowItIsCut) {
       const std::string end = pieces.substr(requests_end);
       ASSERT_TRUE(end == whole.substr(requests_end) || end == "within") << mutated << end;
     }
+  }
+}
+
+const std::string kPost = "POST /post HTTP/1.1\r\nHost: a\r\n";
+const std::string kHidden = "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n";
+
+TEST(RequestParser, NeverTakesABodyForARequest) {
+  const std::string chunks = "\r\n1\r\nx\r\n0\r\n\r\n";
+  const std::string chunked = kPost + "Transfer-Encoding: chunked\r\n\r\n";
+  const std::string cases[] = {
+      kPost + "Transfer-Encoding: chunked, identity\r\n" + chunks,
+      kPost + "Transfer-Encoding: identity\r\n" + chunks,
+      kPost + "Transfer-Encoding: xchunked\r\n" + chunks,
+      kPost + "Transfer-Encoding: gzip\r\n" + chunks,
+      kPost + "Transfer-Encoding: gzip, chunked\r\n" + chunks,
+      kPost + "Transfer-Encoding: chunked, chunked\r\n" + chunks,
+      kPost + "Transfer-Encoding: chunked;q=1\r\n" + chunks,
+      kPost + "Transfer-Encoding: \"chunked\"\r\n" + chunks,
+      kPost + "Transfer-Encoding: ,chunked\r\n" + chunks,
+      kPost + "Transfer-Encoding:\r\n" + chunks,
+      kPost + "Transfer-Encoding: chunked\x0b\r\n" + chunks,
+      kPost + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n" + chunks,
+      kPost + "Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n" + chunks,
+      kPost + "Transfer-Encoding:\r\n chunked\r\n" + chunks,
+      kPost + "Transfer-Encoding : chunked\r\n" + chunks,
+      kPost + " Transfer-Encoding: chunked\r\n" + chunks,
+      kPost + "X: a\r\n\tTransfer-Encoding: chunked\r\n" + chunks,
+      kPost + "X: a\nTransfer-Encoding: chunked\r\n" + chunks,
+      kPost + "X: a\rTransfer-Encoding: chunked\r\n" + chunks,
+      kPost + "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n" + chunks,
+      kPost + "Content-Length: 3\r\nTransfer-Encoding: gzip\r\n" + chunks,
+      "POST /post HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n"
+      "Transfer-Encoding: chunked\r\n" +
+          chunks,
+      kPost + "Content-Length: 1\r\nContent-Length: 1\r\n\r\nx",
+      kPost + "Content-Length: 1, 1\r\n\r\nx",
+      kPost + "Content-Length: +1\r\n\r\nx",
+      kPost + "Content-Length: -1\r\n\r\nx",
+      kPost + "Content-Length: 0x1\r\n\r\nx",
+      kPost + "Content-Length: 1 0\r\n\r\nx",
+      kPost + "Content-Length: 1,\r\n\r\nx",
+      kPost + "Content-Length:\r\n\r\nx",
+      kPost + "Content-Length : 1\r\n\r\nx",
+      kPost + "Content-Length: 18446744073709551617\r\n\r\nx",
+      kPost + std::string("X: a\0b\r\n\r\n", 10),
+      kPost + std::string("X\0: a\r\n\r\n", 9),
+      chunked + "+1\r\nx\r\n0\r\n\r\n",
+      chunked + "-1\r\nx\r\n0\r\n\r\n",
+      chunked + "0x1\r\nx\r\n0\r\n\r\n",
+      chunked + " 1\r\nx\r\n0\r\n\r\n",
+      chunked + "1\nx\r\n0\r\n\r\n",
+      chunked + "1;a\nx\r\n0\r\n\r\n",
+      chunked + "1;a=\"\n\"\r\nx\r\n0\r\n\r\n",
+      chunked + "1;a=\"\r\"\r\nx\r\n0\r\n\r\n",
+      chunked + "1\r\nxy\r\n0\r\n\r\n",
+      chunked + "\r\nx\r\n0\r\n\r\n",
+      chunked + "10000000000000001\r\nx\r\n0\r\n\r\n",
+      chunked + "1\r\nx\r\n0\r\nA: b\nC: d\r\n\r\n",
+      chunked + "1\r\nx\r\n0\r\nTransfer-Encoding: chunked\r\n\r\n",
+      chunked + "1\r\nx\r\n0\r\nContent-Length: 10\r\n\r\n",
+      "POST http://b/ HTTP/1.1\r\nHost: a\r\n\r\n",
+      "CONNECT b:80 HTTP/1.1\r\nHost: a\r\n\r\n",
+      "GET / HTTP/1.1 \r\nHost: a\r\n\r\n",
+      "GET  / HTTP/1.1\r\nHost: a\r\n\r\n",
+      "GET / HTTP/1.2\r\nHost: a\r\n\r\n",
+      "GET /\r\n",
+      "GET / HTTP/1.1\r\n Host: a\r\n\r\n",
+      "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
+  };
+  for (const std::string& attack : cases) {
+    for (const std::size_t piece_bytes : {1, 3, 10'000}) {
+      EXPECT_EQ(parsed(attack + kHidden, piece_bytes), "400") << attack;
+    }
+  }
+  for (const char* value : {"chunked", "Chunked", "\tCHUNKED \t"}) {
+    EXPECT_EQ(parsed(kPost + "Transfer-Encoding:" + value + "\r\n" + chunks + kHidden, 5),
+              "POST/postx\nGET/hidden\nbetween");
+  }
+  EXPECT_EQ(parsed(kPost + "Content-Length: 001\r\n\r\nx" + kHidden, 5),
+            "POST/postx\nGET/hidden\nbetween");
+}
+
+TEST(RequestParser, FieldsAfterTheBodyChangeNothing) {
+  RequestParser parser(1000, 500, [](const RequestHead&) { return std::nullopt; });
+  const std::string text = kPost +
+                           "Transfer-Encoding: chunked\r\n\r\n0\r\nAuthorization: Bearer a\r\n"
+                           "Connection: close\r\nLast-Event-ID: 7\r\nIf-None-Match: *\r\n\r\n";
+  std::ranges::copy(text, parser.space().begin());
+  parser.received(text.size());
+  ASSERT_EQ(parser.next(), State::complete);
+  const ParsedRequest parsed = parser.take();
+  EXPECT_EQ(parsed.request.authorization, "");
+  EXPECT_EQ(parsed.request.last_event_id, "");
+  EXPECT_EQ(parsed.request.if_none_match, "");
+  EXPECT_EQ(parsed.after, AfterResponse::keep_alive);
+}
+
+TEST(RequestParser, LinesAmongChunksHaveALimit) {
+  const std::string begin = kPost + "Transfer-Encoding: chunked\r\n\r\n";
+  const std::string much(2000, 'a');
+  for (const std::size_t piece_bytes : {1, 64, 10'000}) {
+    EXPECT_EQ(parsed(begin + "1;" + much, piece_bytes), "431");
+    EXPECT_EQ(parsed(begin + "1;" + much + "\r\nx\r\n0\r\n\r\n", piece_bytes), "431");
+    EXPECT_EQ(parsed(begin + "0\r\nA: " + much, piece_bytes), "431");
+    EXPECT_EQ(parsed(begin + "0\r\nA: " + much + "\r\n\r\n", piece_bytes), "431");
+  }
+}
+
+TEST(RequestParser, ReadsAsTheStrictestReader) {
+  const std::string requests =
+      "GET /a HTTP/1.1\r\nHost: a\r\n\r\n" + kPost + "Content-Length: 3\r\n\r\nxyz" + kPost +
+      "Transfer-Encoding: chunked\r\n\r\n2;x=y\r\nab\r\n0\r\nA: b\r\n\r\n" + kHidden;
+  const std::string all[] = {"GET/a\n", "POST/postxyz\n", "POST/postab\n", "GET/hidden\n"};
+  ASSERT_EQ(parsed(requests, 10'000), all[0] + all[1] + all[2] + all[3] + "between");
+  for (unsigned seed = 0; seed < 20'000; ++seed) {
+    std::mt19937_64 random(seed);
+    const std::string mutated = seed == 0 ? requests : mutate(requests, random);
+    std::string strict;
+    std::string_view rest = mutated;
+    while (const auto request = read_strictly(rest)) {
+      (strict += request->method) += request->target;
+      (strict += request->body) += '\n';
+      rest.remove_prefix(request->bytes);
+    }
+    const std::string found = parsed(mutated, 10'000);
+    const std::size_t end = found.ends_with('\n') ? found.size() : found.rfind('\n') + 1;
+    ASSERT_TRUE(strict.starts_with(found.substr(0, end))) << seed << mutated << "\n" << strict;
   }
 }
 

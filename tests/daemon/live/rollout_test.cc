@@ -55,6 +55,86 @@ TEST(Rollout, AReleasedVersionIsTakenBackWhenMoreRollBackThanKeep) {
   EXPECT_FALSE(rollout.next(kTwo, false, 0));
 }
 
+const std::vector<RolloutJob> kOwners = {
+    {"a1", true, {}, 1, "ada"}, {"a2", true, {}, 2, "ada"}, {"b1", true, {}, 3, "bob"}};
+
+TEST(Rollout, ARollbackOfOneOwnersCanaryIsForItsJobsAlone) {
+  Rollout rollout;
+  rollout.begin_staged(7);
+  ASSERT_EQ(rollout.next(kOwners, false, 0)->job, "a1");
+  rollout.outcome("a1", 7, ChangeStatus::rolled_back, "slower", "ada");
+  const auto offer = rollout.next(kOwners, false, 0);
+  ASSERT_TRUE(offer);
+  EXPECT_EQ(offer->kind, Kind::offer);
+  EXPECT_EQ(offer->job, "b1") << "no other job of ada's";
+  rollout.outcome("b1", 7, ChangeStatus::applied, "", "bob");
+  const auto release = rollout.next(kOwners, false, 0);
+  ASSERT_TRUE(release);
+  EXPECT_EQ(release->kind, Kind::release);
+  EXPECT_EQ(release->owners, std::set<std::string>{"ada"});
+  EXPECT_FALSE(rollout.next(kOwners, false, 0));
+}
+
+TEST(Rollout, WhatTheCanariesOfAllOwnersRollBackIsWithdrawn) {
+  Rollout rollout;
+  rollout.begin_staged(7);
+  ASSERT_TRUE(rollout.next(kOwners, false, 0));
+  rollout.outcome("a1", 7, ChangeStatus::rolled_back, "slower", "ada");
+  ASSERT_EQ(rollout.next(kOwners, false, 0)->job, "b1");
+  rollout.outcome("b1", 7, ChangeStatus::rolled_back, "slower", "bob");
+  const auto withdrawal = rollout.next(kOwners, false, 0);
+  ASSERT_TRUE(withdrawal);
+  EXPECT_EQ(withdrawal->kind, Kind::withdraw);
+  EXPECT_EQ(withdrawal->owners, (std::set<std::string>{"ada", "bob"}));
+  EXPECT_EQ(withdrawal->reason, "job a1 tried it and rolled back: slower");
+}
+
+TEST(Rollout, AnAdministratorsCanarySpeaksForAll) {
+  Rollout rollout;
+  rollout.begin_staged(7);
+  const std::vector<RolloutJob> jobs = {{"r", true}, {"b1", true, {}, 2, "bob"}};
+  ASSERT_EQ(rollout.next(jobs, false, 0)->job, "r");
+  rollout.outcome("r", 7, ChangeStatus::rolled_back, "slower");
+  const auto withdrawal = rollout.next(jobs, false, 0);
+  ASSERT_TRUE(withdrawal);
+  EXPECT_EQ(withdrawal->kind, Kind::withdraw);
+  EXPECT_TRUE(withdrawal->owners.empty());
+}
+
+TEST(Rollout, AReleasedVersionIsTakenFromTheOwnerWhoseJobsRollItBack) {
+  Rollout rollout;
+  rollout.begin_released(7);
+  rollout.outcome("a1", 7, ChangeStatus::rolled_back, "", "ada");
+  rollout.outcome("b1", 7, ChangeStatus::rolled_back, "", "bob");
+  EXPECT_FALSE(rollout.next(kOwners, false, 0)) << "one job of each is not two";
+  rollout.outcome("b2", 7, ChangeStatus::rolled_back, "", "bob");
+  rollout.outcome("a2", 7, ChangeStatus::applied, "", "ada");
+  const auto withdrawal = rollout.next(kOwners, false, 0);
+  ASSERT_TRUE(withdrawal);
+  EXPECT_EQ(withdrawal->kind, Kind::withdraw);
+  EXPECT_EQ(withdrawal->owners, std::set<std::string>{"bob"});
+  EXPECT_EQ(withdrawal->reason, "2 jobs of bob rolled it back, 0 kept it");
+  rollout.outcome("b3", 7, ChangeStatus::rolled_back, "", "bob");
+  EXPECT_FALSE(rollout.next(kOwners, false, 0)) << "once";
+  rollout.outcome("a3", 7, ChangeStatus::rolled_back, "", "ada");
+  rollout.outcome("a4", 7, ChangeStatus::rolled_back, "", "ada");
+  EXPECT_EQ(rollout.next(kOwners, false, 0)->owners, std::set<std::string>{"ada"});
+}
+
+TEST(Rollout, WhatMustBeTriedIsNotReleasedWithoutAJob) {
+  Rollout rollout;
+  rollout.begin_staged(7, /*must_be_tried=*/true);
+  EXPECT_FALSE(rollout.next({}, false, 0));
+  const std::vector<RolloutJob> later = {{"a", true, {JobFitKind::at_start, "it cannot"}}};
+  EXPECT_FALSE(rollout.next(later, false, 0));
+  ASSERT_EQ(rollout.next(kTwo, false, 0)->job, "a");
+  rollout.ended_first("a");
+  EXPECT_FALSE(rollout.next({}, false, 0));
+  ASSERT_EQ(rollout.next(kTwo, false, 0)->job, "b");
+  rollout.outcome("b", 7, ChangeStatus::applied, "");
+  EXPECT_EQ(rollout.next(kTwo, false, 0)->kind, Kind::release);
+}
+
 const std::vector<RolloutJob> kOne = {{"a", true}};
 const JobFit kNever = {JobFitKind::never, "order=static: it has none"};
 const JobFit kAtStart = {JobFitKind::at_start, "it cannot change streams"};

@@ -53,7 +53,7 @@ class StoreKeeperTest : public ::testing::Test {
 
 TEST_F(StoreKeeperTest, RemovesServedTracesThatNoProfileHas) {
   ServedTraces traces({.folder = folder_.file("served"), .url = "http://node7", .store = "here"});
-  const auto kept = must(traces.make_set()), gone = must(traces.make_set());
+  const auto kept = must(traces.make_set("ada")), gone = must(traces.make_set("ada"));
   for (const TraceSet& set : {kept, gone}) must(traces.append(set.id, 0, 0, "abc"));
   must(store_->add_profile(
       {.name = "kept", .ranks = {{.rank = 0, .trace_path = kept.of_rank(0).text()}}}));
@@ -67,7 +67,7 @@ TEST_F(StoreKeeperTest, RemovesServedTracesThatNoProfileHas) {
 
 TEST_F(StoreKeeperTest, CountsTheBytesOfServedTraces) {
   ServedTraces traces({.folder = folder_.file("served"), .url = "http://node7", .store = "here"});
-  const auto set = must(traces.make_set());
+  const auto set = must(traces.make_set("ada"));
   must(traces.append(set.id, 0, 0, "abc"));
   must(store_->add_profile(
       {.name = "large", .ranks = {{.rank = 0, .trace_path = set.of_rank(0).text()}}}));

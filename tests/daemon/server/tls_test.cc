@@ -11,6 +11,7 @@
 #include <boost/asio.hpp>
 #include <boost/asio/ssl.hpp>
 
+#include "core/files/owned_path.h"
 #include "tests/daemon/raw_client.h"
 #include "tests/daemon/running_server.h"
 #include "tests/temporary_folder.h"
@@ -40,6 +41,7 @@ TlsFiles make_files(const hocket::TemporaryFolder& folder, const std::string& na
   PEM_write_X509(file, certificate);
   fclose(file);
   file = fopen(files.key_file.c_str(), "w");
+  EXPECT_EQ(fchmod(fileno(file), 0600), 0);
   PEM_write_PrivateKey(file, key, nullptr, nullptr, 0, nullptr, nullptr);
   fclose(file);
   X509_free(certificate);
@@ -173,6 +175,27 @@ TEST(Tls, TellsAClientWithoutTlsWhatThePortSpeaks) {
   EXPECT_TRUE(client.is_closed());
 }
 
+TEST(Tls, SaysWhatIsWrongWithItsFiles) {
+  hocket::TemporaryFolder folder;
+  const TlsFiles good = make_files(folder, "good"), other = make_files(folder, "other");
+  const std::string text = folder.write("text", "text");
+  const std::pair<TlsFiles, const char*> cases[] = {
+      {{folder.file("none"), good.key_file}, "the certificate in"},
+      {{folder.file("none"), good.key_file}, "No such file or directory"},
+      {{good.certificate_file, folder.file("none")}, "the key in"},
+      {{good.certificate_file, folder.file("none")}, "No such file or directory"},
+      {{folder.path(), good.key_file}, "folder"},
+      {{text, good.key_file}, "it holds none in PEM form"},
+      {{good.certificate_file, text}, "it holds none in PEM form"},
+      {{good.certificate_file, other.key_file}, "does not belong to the certificate"},
+  };
+  for (const auto& [files, why] : cases) {
+    const auto context = make_tls(files);
+    ASSERT_FALSE(context);
+    EXPECT_THAT(context.error().message, HasSubstr(why));
+  }
+}
+
 TEST(Tls, TakesTheOldestVersionThatIsAllowed) {
   hocket::TemporaryFolder folder;
   ServerOptions options;
@@ -205,6 +228,25 @@ TEST(Tls, AnErrorNamesTheFile) {
     EXPECT_THAT(refused.error().message,
                 HasSubstr("'" + (wrong_key ? files.key_file : files.certificate_file) + "'"));
   }
+}
+
+TEST(Tls, AKeyIsItsOwnersAlone) {
+  hocket::TemporaryFolder folder;
+  const TlsFiles files = make_files(folder, "a");
+  for (const mode_t mode : {0640u, 0604u, 0620u, 0644u, 0666u}) {
+    ASSERT_EQ(chmod(files.key_file.c_str(), mode), 0);
+    const auto refused = make_tls(files);
+    ASSERT_FALSE(refused) << mode;
+    EXPECT_THAT(refused.error().message, HasSubstr(hocket::mode_text(mode)));
+    EXPECT_THAT(refused.error().message, HasSubstr("chmod 600 " + files.key_file));
+  }
+  for (const mode_t mode : {0400u, 0600u}) {
+    ASSERT_EQ(chmod(files.key_file.c_str(), mode), 0);
+    EXPECT_TRUE(make_tls(files));
+  }
+  const TlsFiles linked{files.certificate_file, folder.file("link")};
+  ASSERT_EQ(symlink(files.key_file.c_str(), linked.key_file.c_str()), 0);
+  EXPECT_TRUE(make_tls(linked)) << "as certbot keeps its keys";
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "archive/profiles/transfer/http_trace_transfer.h"
 #include "core/base/clock.h"
 #include "core/files/private_file.h"
+#include "tests/odd_files.h"
 #include "tests/store/fixtures.h"
 
 namespace hocket {
@@ -42,9 +43,9 @@ TEST_F(ServedTracesTest, AreReadAsTheyWereSent) {
   const auto seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
-  const auto set = must(traces_.make_set());
+  const auto set = must(traces_.make_set("ada"));
   EXPECT_EQ(set.daemon, "http://node7:7077");
-  EXPECT_NE(must(traces_.make_set()).id, set.id);
+  EXPECT_NE(must(traces_.make_set("ada")).id, set.id);
   std::string sent;
   while (sent.size() < 3 * kTracePieceBytes) {
     std::string piece(1 + random() % kTracePieceBytes, '\0');
@@ -69,7 +70,7 @@ TEST_F(ServedTracesTest, AreReadAsTheyWereSent) {
 }
 
 TEST_F(ServedTracesTest, PiecesThatDoNotFitAreRefused) {
-  const auto set = must(traces_.make_set());
+  const auto set = must(traces_.make_set("ada"));
   must(traces_.append(set.id, 0, 0, "abc"));
   const auto gap = traces_.append(set.id, 0, 4, "e");
   EXPECT_EQ(code_of(gap), ErrorCode::invalid_argument);
@@ -89,14 +90,14 @@ TEST_F(ServedTracesTest, ADiskThatIsAlmostFullTakesNoMore) {
   auto full = options();
   full.least_free_bytes = std::numeric_limits<std::int64_t>::max();
   ServedTraces traces(full);
-  const auto set = must(traces.make_set());
+  const auto set = must(traces.make_set("ada"));
   const auto refused = traces.append(set.id, 0, 0, "x");
   EXPECT_EQ(code_of(refused), ErrorCode::unavailable);
   EXPECT_THAT(refused.error().message, HasSubstr("almost full"));
 }
 
 TEST_F(ServedTracesTest, AreFilesForTheirOwnDaemonAlone) {
-  const auto set = must(traces_.make_set());
+  const auto set = must(traces_.make_set("ada"));
   must(traces_.append(set.id, 0, 0, "abc"));
   const auto row = traces_.with_own_paths(row_of(set));
   EXPECT_TRUE(fs::is_regular_file(row.ranks[0].trace_path)) << row.ranks[0].trace_path;
@@ -106,8 +107,9 @@ TEST_F(ServedTracesTest, AreFilesForTheirOwnDaemonAlone) {
 }
 
 TEST_F(ServedTracesTest, GoWithTheirProfileAndAreGivenTimeBefore) {
-  const auto kept = must(traces_.make_set()), gone = must(traces_.make_set());
-  const auto of_another_store = must(ServedTraces(options("postgresql://other/db")).make_set());
+  const auto kept = must(traces_.make_set("ada")), gone = must(traces_.make_set("ada"));
+  const auto of_another_store =
+      must(ServedTraces(options("postgresql://other/db")).make_set("ada"));
   must(traces_.append(gone.id, 0, 0, "abc"));
   must(create_private_folders(folder_.file("served") + "/notes"));
   const std::vector<ProfileRow> rows = {row_of(kept)};
@@ -124,6 +126,46 @@ TEST_F(ServedTracesTest, GoWithTheirProfileAndAreGivenTimeBefore) {
   }
   EXPECT_EQ(must(traces_.sweep({}, later_ns)).sets, 1);
   EXPECT_EQ(must(ServedTraces({.folder = folder_.file("none")}).sweep({}, later_ns)).sets, 0);
+}
+
+TEST_F(ServedTracesTest, AreTheirOwnersAloneWhateverTheUmask) {
+  const auto before = ::umask(0);
+  const auto set = must(traces_.make_set("ada"));
+  must(traces_.append(set.id, 0, 0, "trace"));
+  ::umask(before);
+  for (const auto& [path, mode] :
+       {std::pair{folder_.file("served"), 0700u},
+        std::pair{folder_.file("served/" + set.id), 0700u},
+        std::pair{folder_.file("served/" + set.id + "/rank-0.sqlite"), 0600u},
+        std::pair{folder_.file("served/" + set.id + "/store"), 0600u}}) {
+    struct stat status = {};
+    ASSERT_EQ(::stat(path.c_str(), &status), 0) << path;
+    EXPECT_EQ(status.st_mode & 0777, mode) << path;
+  }
+}
+
+TEST_F(ServedTracesTest, WhatIsNoFileIsNeitherReadNorWritten) {
+  const auto set = must(traces_.make_set("ada"));
+  for (const char* name : {"/rank-0.sqlite", "/store"}) {
+    const std::string path = folder_.file("served/" + set.id + name);
+    const auto use = [&] {
+      (void)traces_.read(set.id, 0, 0);
+      (void)traces_.append(set.id, 0, 0, "trace");
+      (void)traces_.sweep({}, 0);
+    };
+    for_odd_files(path, use, [&](const OddFile& odd, bool ended) {
+      EXPECT_TRUE(ended) << odd.kind;
+      if (std::string_view(name) == "/store") return;
+      EXPECT_FALSE(traces_.read(set.id, 0, 0)) << odd.kind;
+      EXPECT_FALSE(traces_.append(set.id, 0, 0, "trace")) << odd.kind;
+    });
+  }
+}
+
+TEST_F(ServedTracesTest, AFolderThatOthersCanWriteIsNotUsed) {
+  must(traces_.make_set("ada"));
+  ASSERT_EQ(::chmod(folder_.file("served").c_str(), 0777), 0);
+  EXPECT_THAT(message_of(traces_.make_set("ada")), HasSubstr("chmod go-w"));
 }
 
 }  // namespace

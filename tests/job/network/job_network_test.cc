@@ -109,9 +109,9 @@ TEST_F(Network, ReachesItsServersOverEmulatedLinksOrDirectly) {
 }
 
 TEST_F(Network, ProvesItsSecretToServers) {
-  start_server("between us");
+  start_server("between us ranks");
   EXPECT_THAT(name({}), HasSubstr("error: "));
-  const ScopedEnvironment secret("HOCKET_RENDEZVOUS_SECRET", "between us");
+  const ScopedEnvironment secret("HOCKET_RENDEZVOUS_SECRET", "between us ranks");
   EXPECT_EQ(name({}), "local, parameter servers: 1");
 }
 

@@ -72,6 +72,22 @@ class AutorunTest(unittest.TestCase):
             self.assertEqual(losses(printed), losses(expected))
             self.assertEqual(len(losses(printed)), 8 * models)
 
+    def test_a_program_whose_errors_nobody_reads_imports_what_cannot_be_tuned(self):
+        with tempfile.TemporaryDirectory() as folder:
+            # A PyTorch without what hocket watches.
+            os.makedirs(os.path.join(folder, "torch", "optim"))
+            for module in ("__init__", "optim/__init__", "optim/optimizer"):
+                with open(os.path.join(folder, "torch", module + ".py"), "w"):
+                    pass
+            reader, writer = os.pipe()
+            os.close(reader)
+            variables = os.environ | {"PYTHONPATH": f"{AUTORUN}:{folder}", "HOCKET_TORCH": "1"}
+            program = [sys.executable, "-c", "import torch.optim.optimizer; print('trained')"]
+            done = subprocess.run(program, env=variables, stdout=subprocess.PIPE, stderr=writer,
+                                  text=True, timeout=100)
+            os.close(writer)
+        self.assertEqual((done.returncode, done.stdout), (0, "trained\n"))
+
     def test_models_are_tuned_from_their_first_step_on(self):
         self.compare("ddp", 2)
 

@@ -99,14 +99,14 @@ TEST_F(OpenPostgres, ReadOnlyMakesNothingAndRefusesToWrite) {
 
 TEST_F(OpenPostgres, ANewerVersionIsRefusedAndAnOlderOneByReaders) {
   must(open_store(store_));
-  sql("UPDATE hocket_schema SET version = 8");
+  sql("UPDATE hocket_schema SET version = 10");
   for (const bool read_only : {false, true}) {
     const auto store = open_store(store_, {.read_only = read_only});
     EXPECT_EQ(code_of(store), ErrorCode::invalid_argument);
     EXPECT_THAT(message_of(store),
-                AllOf(HasSubstr("has version 8"), HasSubstr("use the newer hocket")));
+                AllOf(HasSubstr("has version 10"), HasSubstr("use the newer hocket")));
   }
-  EXPECT_EQ(sql("SELECT version FROM hocket_schema"), "8\n");
+  EXPECT_EQ(sql("SELECT version FROM hocket_schema"), "10\n");
   sql("UPDATE hocket_schema SET version = 6");
   EXPECT_THAT(message_of(open_store(store_, {.read_only = true})), HasSubstr("older version 6"));
 }

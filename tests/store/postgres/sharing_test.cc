@@ -55,7 +55,7 @@ class SharedPostgres : public testing::Test {
   static NewPromotion push(int streams, PromotionStage stage = PromotionStage::released) {
     return {.topology_id = 1,
             .workload_id = 1,
-            .config = {{"streams", streams}, {"pid", getpid()}},
+            .config = {{"pull_credit_bytes", streams}, {"credit_bytes", (1 << 20) + getpid()}},
             .origin = PromotionOrigin::push,
             .stage = stage};
   }

@@ -64,7 +64,7 @@ TEST(OpenDatabase, SetsWhatKeepsTheDataSafe) {
   EXPECT_EQ(number(db, "PRAGMA synchronous"), 2) << "FULL";
   EXPECT_EQ(number(db, "PRAGMA trusted_schema"), 0);
   EXPECT_EQ(number(db, "PRAGMA busy_timeout"), 5000);
-  EXPECT_EQ(number(db, "PRAGMA user_version"), 7);
+  EXPECT_EQ(number(db, "PRAGMA user_version"), 9);
   EXPECT_EQ(number(db, "PRAGMA application_id"), 0x68636b74);
   auto mode = must(db.query("PRAGMA journal_mode"));
   ASSERT_TRUE(must(mode.next()));
@@ -116,7 +116,8 @@ TEST(Version2, KeepsEverythingThatVersion1Had) {
                               .study_id = 1,
                               .config = {{"X", 4}},
                               .measured = MeasuredGain{104, 125, 0.16800000000000048},
-                              .promoted_at_ns = 1795274312109390245};
+                              .promoted_at_ns = 1795274312109390245,
+                              .declared = must(store->study("1")).definition.at("space")};
   EXPECT_EQ(promotions[0], expected);
   EXPECT_EQ(promotions[1].config, nlohmann::json({{"X", 4}}));
   const auto key = must(store->keys()).at(0);
@@ -132,11 +133,24 @@ TEST(Version2, KeepsEverythingThatVersion1Had) {
   EXPECT_EQ(must(store->start_trial({2, {}, {{"X", 1}}, "w", 5})).id, 41) << "ids go on";
   EXPECT_EQ(must(store->promote({.topology_id = 1,
                                  .workload_id = 1,
-                                 .config = {{"X", 5}},
+                                 .config = {{"X", 4}},
                                  .origin = PromotionOrigin::push}))
                 .id,
             3);
   EXPECT_EQ(must(store->audit({})).size(), 1u);
+}
+
+TEST(Version8, GivesVersionsWhatTheirStudiesDeclare) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("store.db");
+  write_version_1(path);
+  auto old = must(Connection::open(path, Connection::Mode::create, 0));
+  must(old.execute("UPDATE studies SET definition = '{\"space\":7}' WHERE id = 2"));
+  must(old.execute("UPDATE promotions SET study_id = 2, config = '{\"Y\":1}' WHERE id = 2"));
+  const auto store = must(open_store(path));
+  const auto promotions = must(store->promotions({}));
+  EXPECT_EQ(promotions[0].declared, must(store->study("1")).definition.at("space"));
+  EXPECT_EQ(promotions[1].declared, nlohmann::json::object());
 }
 
 /// Returns every row of every table of version 2.
@@ -296,6 +310,27 @@ TEST(Version2, AProgramThatKnowsVersion1GoesOnPromoting) {
   EXPECT_EQ(row.promoted_at_ns, 8);
   EXPECT_EQ(row.origin, PromotionOrigin::study);
   EXPECT_EQ(row.stage, PromotionStage::released);
+}
+
+TEST(Version9, WhatAnOlderProgramPromotedIsKeptByNobodyInParticular) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("store.db");
+  write_version_1(path);
+  auto older = must(Connection::open(path, Connection::Mode::create, 0));
+  must(older.execute_script("PRAGMA foreign_keys = ON"));
+  must(migrate(older, migration_steps().first(8)));
+  ASSERT_EQ(number(older, "PRAGMA user_version"), 8);
+  const auto before = rows_of_version_2(older);
+  const auto store = must(open_store(path, {.now_unix_ns = [] { return 9; }}));
+  EXPECT_EQ(rows_of_version_2(older), before);
+  // A program of the older version, which has the file open, goes on.
+  must(
+      older.execute("INSERT INTO promotions (topology_id, workload_id, config, promoted_at_ns, "
+                    "origin, stage) VALUES (1, 1, '{}', 7, 'live', 'released')"));
+  const auto rows = must(store->promotions({}));
+  for (const PromotionRow& row : rows) EXPECT_TRUE(row.kept_by.empty());
+  EXPECT_EQ(newest_for(rows, "ada")->id, rows.back().id);
+  EXPECT_EQ(newest_for(rows, "")->id, rows.back().id);
 }
 
 }  // namespace

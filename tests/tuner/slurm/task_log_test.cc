@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "tests/odd_files.h"
 #include "tests/temporary_folder.h"
 
 namespace hocket {
@@ -59,6 +60,17 @@ TEST(TaskLogTest, SlurmsLastLineGivesTheCause) {
   EXPECT_EQ(slurm_cause("stopped DUE TO PREEMPTION of mine\n"), "");
   EXPECT_EQ(slurm_cause(line("PREEMPTION") + "stopped DUE TO PREEMPTION of mine\n"), "");
   EXPECT_EQ(slurm_cause(""), "");
+}
+
+TEST(TaskLogTest, WhatIsNoFileIsNotWaitedFor) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("odd");
+  for_odd_files(
+      path, [&] { (void)slurm_log_end(path); },
+      [&](const OddFile& odd, bool ended) {
+        EXPECT_TRUE(ended) << odd.kind;
+        EXPECT_EQ(slurm_log_end(path), "") << odd.kind;
+      });
 }
 
 }  // namespace

@@ -158,7 +158,7 @@ TEST(ScheduleSpace, ParamsOfAConfigurationComeBackAndOthersStay) {
   config.streams = 3;
   config.bucket_bytes = 5 << 20;
   config.compute_order = ComputeOrder::critical_path;
-  config.unknown_fields["newer"] = 1;
+  config.regions["a"].priority = 3;
   for (const Knob& knob : schedule_knobs()) {
     SCOPED_TRACE(knob.name);
     const std::vector<std::string> names{std::string(knob.name)};

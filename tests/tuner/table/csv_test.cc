@@ -50,6 +50,18 @@ TEST(CsvReader, NamesTheLineOfABadQuote) {
   EXPECT_THAT(read_all("a\n\"b\"c\n").error().message, HasSubstr("line 2: "));
 }
 
+TEST(CsvReader, ARecordHasABoundedNumberOfCells) {
+  std::vector<std::string> cells;
+  const std::string most(CsvReader::kMostCells - 1, ',');
+  const std::string text = most + "\n" + most + ",";
+  CsvReader reader(text);
+  EXPECT_TRUE(reader.next(cells).value());
+  EXPECT_EQ(cells.size(), CsvReader::kMostCells);
+  const auto more = reader.next(cells);
+  ASSERT_FALSE(more);
+  EXPECT_NE(more.error().message.find("line 2: it has more than 65536 cells"), std::string::npos);
+}
+
 TEST(CsvReader, ReadsBackWhateverWasQuoted) {
   std::mt19937_64 random(7);
   for (int i = 0; i < 5000; ++i) {

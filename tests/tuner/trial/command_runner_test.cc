@@ -8,6 +8,7 @@
 #include <fstream>
 #include <thread>
 
+#include "tests/odd_files.h"
 #include "tests/temporary_folder.h"
 #include "tuner/trial/early_end.h"
 #include "tuner/trial/warm_up.h"
@@ -555,6 +556,40 @@ TEST_F(CommandRunnerTest, AnAbsentVariableIsNotInherited) {
   EXPECT_EQ(runner.run({{"ALGO_OF_TEST", std::string("unset")}}, {})->value, 7);
   EXPECT_EQ(runner.run({{"ALGO_OF_TEST", std::string("5")}}, {})->value, 5);
   unsetenv("ALGO_OF_TEST");
+}
+
+TEST_F(CommandRunnerTest, WhatLiesInTheReportsPlaceIsNamedAndNotWaitedFor) {
+  time_limit_ns_ = 60'000'000'000;
+  const std::vector<std::pair<std::string, std::string>> kinds = {
+      {"mkfifo \"$F\"", "it is a named pipe"},
+      {"mkdir -p \"$F/inside\"", "it is a folder"},
+      {"ln -s /dev/zero \"$F\"", ""},
+      {"ln -s \"$F\" \"$F\"", ""}};
+  for (const auto& [make, said] : kinds) {
+    const auto run = [&](const std::string& path, const char* objective) {
+      return shell("F=" + path + "; rm -rf \"$F\"; " + make, objective).run({}, {});
+    };
+    EXPECT_TRUE(ends([&] { (void)run("$HOCKET_REPORT", "report"); })) << make;
+    const auto report = run("$HOCKET_REPORT", "report");
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->state, TrialState::failed) << make;
+    EXPECT_THAT(report->message, HasSubstr(said.empty() ? "it is a symbolic link" : said));
+    // A pipe at the iterations' path is read while the job runs.
+    incumbent_ = {1, 2, 3, 4, 5};
+    EXPECT_TRUE(ends([&] {
+      (void)shell("F=$HOCKET_ITERATIONS; " + make + "; sleep 0.1", "report").run({}, incumbent_);
+    })) << make;
+    EXPECT_TRUE(ends([&] { (void)run("out", "file:out"); })) << make;
+    std::filesystem::remove_all(folder_.file("out"));
+    const auto file = run("out", "file:out");
+    ASSERT_TRUE(file) << file.error().message;
+    EXPECT_THAT(file->message, StartsWith("the command wrote no file out: cannot read "));
+    EXPECT_THAT(file->message, HasSubstr(said));
+    const auto again = run("out", "file:out");
+    ASSERT_FALSE(again) << "it is not removed";
+    EXPECT_THAT(again.error().message, HasSubstr("is no file of numbers, so it is not removed"));
+    std::filesystem::remove_all(folder_.file("out"));
+  }
 }
 
 }  // namespace

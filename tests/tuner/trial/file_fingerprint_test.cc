@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
+#include "tests/odd_files.h"
 #include "tests/temporary_folder.h"
 #include "tuner/trial/command_runner.h"
 
@@ -98,6 +99,17 @@ TEST(CommandRunner, ATrialHasOnlyTheTimeThatIsLeft) {
   ASSERT_TRUE(outcome) << outcome.error().message;
   EXPECT_EQ(outcome->state, TrialState::timeout);
   EXPECT_EQ(outcome->message, "not done within 0.01 s; its processes were ended");
+}
+
+TEST(FileFingerprint, NothingElseIsWaitedFor) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("odd");
+  for_odd_files(
+      path, [&] { (void)content_fingerprint(path); },
+      [&](const OddFile& odd, bool ended) {
+        EXPECT_TRUE(ended) << odd.kind;
+        EXPECT_FALSE(content_fingerprint(path)) << odd.kind;
+      });
 }
 
 }  // namespace

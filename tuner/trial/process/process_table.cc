@@ -12,7 +12,7 @@
 #include <string>
 
 #include "core/base/text.h"
-#include "tuner/trial/process/descriptor.h"
+#include "core/files/descriptor.h"
 
 namespace hocket {
 namespace {

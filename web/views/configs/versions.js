@@ -10,7 +10,7 @@ import { pin, rollBack } from "./actions.js";
 import { changeText, settingsTable } from "./settings.js";
 
 const STAGES = {
-  staged: { kind: "accent", hint: "one running job, the canary, gets it" },
+  staged: { kind: "accent", hint: "canaries get it, and jobs of the tokens that have kept it" },
   released: { kind: "good", hint: "every job gets it" },
   withdrawn: { kind: "warning", hint: "no job gets it: it was rolled back" },
   held: { kind: "", hint: "no job gets it: found while the key was pinned, or none could run it" },
@@ -46,11 +46,17 @@ function whoNode(version) {
   return h("span", null, origin, named && [" ", named], actor && [" by ", nameElement(actor)]);
 }
 
-function stageNode({ stage, isCurrent }) {
+/// Returns for whose jobs a version is that is not for all; "" for the others.
+function ownersText({ stage, kept_by: owners }) {
+  return stage === "staged" && owners?.length ? ` for ${owners.map(printable).join(", ")}` : "";
+}
+
+function stageNode(version) {
+  const { stage, isCurrent } = version;
   const { kind, hint } = STAGES[stage] ?? { kind: "", hint: "" };
   const shown = badge(stage, kind);
   shown.title = hint;
-  return h("span", null, shown, isCurrent && [" ", badge("current", "good")]);
+  return h("span", null, shown, ownersText(version), isCurrent && [" ", badge("current", "good")]);
 }
 
 function rowTools(on, version) {
@@ -75,7 +81,8 @@ export function versionsTable(versions, on, known) {
     mark: (row) => (row.isCurrent ? "current" : null),
     columns: [
       { name: "Version", text: (row) => String(row.version), sort: (row) => row.version },
-      { name: "Stage", text: (row) => `${row.stage} ${row.isCurrent}`, node: stageNode,
+      { name: "Stage", text: (row) => `${row.stage}${ownersText(row)} ${row.isCurrent}`,
+        node: stageNode,
         sort: (row) => row.stage },
       { name: "When", text: (row) => dateText(row.promoted_at_ns),
         sort: (row) => row.promoted_at_ns, node: (row) => timeElement(row.promoted_at_ns),

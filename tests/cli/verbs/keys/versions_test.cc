@@ -49,36 +49,36 @@ class VersionsTest : public ::testing::TestWithParam<bool> {
 };
 
 TEST_P(VersionsTest, ShowWhoChangedWhatAndWhatItGained) {
-  push({{"X", 1}}, "ada@b7");
-  push({{"X", 2}, {"Y", "a"}}, "bob@b8");
+  push({{"streams", 1}}, "ada@b7");
+  push({{"streams", 2}, {"order", "static"}}, "bob@b8");
   const auto answer = ask({"versions", "work"});
   EXPECT_EQ(answer.status, 0) << answer.err;
   for (const char* text :
-       {"push by ada@b7", "X 1 ", "push by bob@b8", "X 1 -> 2, Y a", "25.0 %", "2 *"}) {
+       {"push by ada@b7", "streams 1 ", "push by bob@b8", "streams 1 -> 2", "25.0 %", "2 *"}) {
     EXPECT_THAT(answer.out, HasSubstr(text));
   }
   EXPECT_THAT(answer.out, Not(HasSubstr("1 *")));
   const auto versions = ask({"versions", "work", "--json"}).json().at("versions");
   ASSERT_EQ(versions.size(), 2U);
-  EXPECT_EQ(versions[1].at("config"), nlohmann::json({{"X", 2}, {"Y", "a"}}));
+  EXPECT_EQ(versions[1].at("config"), nlohmann::json({{"streams", 2}, {"order", "static"}}));
   EXPECT_EQ(ask({"versions", "nothing"}).status, 2);
 }
 
 TEST_P(VersionsTest, GoBackToNoConfigurationAndToAnyVersion) {
-  push({{"X", 1}}, "ada@b7");
-  push({{"X", 2}}, "ada@b7");
+  push({{"streams", 1}}, "ada@b7");
+  push({{"streams", 2}}, "ada@b7");
   const auto back = ask({"rollback", "work", "--to", "default", "--note", "start afresh"});
   EXPECT_EQ(back.status, 0) << back.err;
   EXPECT_THAT(back.err, HasSubstr("jobs that start get their own default"));
   EXPECT_THAT(ask({"versions", "work"}).out, HasSubstr("the default"));
   EXPECT_EQ(ask({"fetch", "--workload", "work"}).status, 2);
   EXPECT_EQ(ask({"rollback", "work", "--to", "1"}).status, 0);
-  EXPECT_EQ(must(store_->promotions({})).back().config, nlohmann::json({{"X", 1}}));
+  EXPECT_EQ(must(store_->promotions({})).back().config, nlohmann::json({{"streams", 1}}));
   EXPECT_EQ(ask({"rollback", "work", "--to", "77"}).status, 2);
   EXPECT_EQ(ask({"rollback", "work", "--to", "never"}).status, 2);
   // Whoever goes back is in the audit, with what changed.
   const auto audit = ask({"audit", "work"}).out;
-  EXPECT_THAT(audit, HasSubstr("X 1 -> 2"));
+  EXPECT_THAT(audit, HasSubstr("streams 1 -> 2"));
   EXPECT_THAT(audit, HasSubstr("start afresh"));
   EXPECT_THAT(audit, HasSubstr(daemon_ ? "local@127.0.0.1" : actor_text()));
 }

@@ -50,7 +50,7 @@ class StudiesRm : public ::testing::Test {
         store_->promote({.topology_id = must(store_->upsert_topology(must(probe_topology()))),
                          .workload_id = must(store_->upsert_workload(sample_workload("work"))),
                          .study_id = study.id,
-                         .config = {{"X", 4}},
+                         .config = {{"streams", 4}},
                          .measured = MeasuredGain{3, 4, 0.25}}));
   }
 

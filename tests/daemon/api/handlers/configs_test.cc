@@ -55,7 +55,8 @@ class ListedConfigs : public ::testing::Test {
         const auto row = must(store.promote(
             {.topology_id = topology,
              .workload_id = workload,
-             .config = below(4) == 0 ? nlohmann::json::object() : nlohmann::json{{"X", below(9)}},
+             .config = below(4) == 0 ? nlohmann::json::object()
+                                     : nlohmann::json{{"streams", 1 + below(9)}},
              .origin = PromotionOrigin::push,
              .stage = below(3) == 0 ? PromotionStage::staged : PromotionStage::released,
              .actor = "ada"}));

@@ -98,5 +98,37 @@ TEST_F(TracesApiTest, AreReadByReadersAndWrittenByJobs) {
   EXPECT_EQ(*guarded.call("GET", trace, "", reader).body, "x");
 }
 
+TEST_F(TracesApiTest, AreAddedToByTheTokenThatMadeTheSet) {
+  const auto serving = [&](const char* folder) {
+    return std::make_unique<Assembled>(
+        *job_.store, clock_,
+        must(AccessTokens::parse("report ada 0123456789abcdef\n"
+                                 "report eve fedcba9876543210\n"
+                                 "admin root 00112233445566778899\n")),
+        nullptr, MemoryLimits(), nullptr,
+        ServedTracesOptions{.folder = job_.folder.file(folder), .url = "http://a"});
+  };
+  auto daemon = serving("owned");
+  const std::string ada = "Bearer 0123456789abcdef", eve = "Bearer fedcba9876543210",
+                    root = "Bearer 00112233445566778899";
+  const auto made = daemon->call("POST", "/v1/traces", "{}", ada);
+  const std::string set = nlohmann::json::parse(*made.body)["set"];
+  const std::string trace = "/v1/traces/" + set + "/0", other = "/v1/traces/" + set + "/1";
+  EXPECT_EQ(daemon->call("PUT", trace, "x", ada).status, 200);
+  const auto refused = daemon->call("PUT", trace + "?offset=1", "y", eve);
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(*refused.body, HasSubstr("the token that made it"));
+  EXPECT_EQ(daemon->call("PUT", other, "y", eve).status, 403) << "a rank that is not there yet";
+  EXPECT_EQ(daemon->call("GET", other, "", ada).status, 404);
+  daemon = serving("owned");  // a restart
+  EXPECT_EQ(daemon->call("PUT", trace + "?offset=1", "y", eve).status, 403);
+  EXPECT_EQ(daemon->call("PUT", trace + "?offset=1", "y", ada).status, 200);
+  EXPECT_EQ(daemon->call("PUT", trace + "?offset=2", "z", root).status, 200);
+  EXPECT_EQ(*daemon->call("GET", trace, "", eve).body, "xyz");
+  EXPECT_EQ(
+      daemon->call("PUT", "/v1/traces/" + std::string(set.size(), '0') + "/0", "x", eve).status,
+      404);
+}
+
 }  // namespace
 }  // namespace hocket

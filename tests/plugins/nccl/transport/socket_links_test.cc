@@ -17,6 +17,7 @@ class TextBoard final : public Rendezvous {
  public:
   bool publish(const std::string& name, const std::string& text) override {
     texts[name] = text;
+    ++published;
     return true;
   }
   std::optional<std::string> find(const std::string& name) override {
@@ -25,6 +26,7 @@ class TextBoard final : public Rendezvous {
   }
 
   std::map<std::string, std::string> texts;
+  int published = 0;
 };
 
 /// A few ranks in this thread, each of which is given its turn to wait.
@@ -177,6 +179,23 @@ TEST_F(SocketLinksTest, HostsMeetByWhatRankZeroPublishes) {
   EXPECT_TRUE(run_until([&] { return has(2, 0, Ping{4}); }));
   links_.erase(0);
   EXPECT_TRUE(run_until([&] { return count(2, LinkEvent::Kind::lost, 0) == 1; }));
+}
+
+TEST_F(SocketLinksTest, RankZeroPublishesAgainUntilAllHaveCome) {
+  TextBoard board;
+  SocketLinksOptions options{.rendezvous = &board, .own_hosts = {"127.0.0.1"}};
+  options.looks_on_this_host = false;
+  options.publish_again_ns = 1'000'000;
+  open(0, options);
+  open(1, options);
+  ASSERT_TRUE(run_until([&] { return has(0, 1, hello(1)); }));
+  // The board is forgetful, like the daemon's.
+  board.texts.clear();
+  open(2, options);
+  ASSERT_TRUE(run_until([&] { return has(0, 2, hello(2)); }));
+  const int published = board.published;
+  run_until([step = 0]() mutable { return ++step > 10; });
+  EXPECT_EQ(board.published, published);
 }
 
 TEST_F(SocketLinksTest, WhoDoesNotKnowTheSecretHasNoLink) {

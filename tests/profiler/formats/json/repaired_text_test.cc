@@ -5,6 +5,8 @@
 #include <iterator>
 #include <random>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 namespace hocket {
 namespace {
@@ -63,6 +65,68 @@ TEST(RepairedText, CountsLinesAndTakesTextBack) {
   text.unread("[{");
   EXPECT_EQ(text.line(), 3);
   EXPECT_EQ(read_all(text), "[{c\n");
+}
+
+/// Texts one after another, each as often as it says, without memory for them.
+class Repeated final : public std::streambuf {
+ public:
+  explicit Repeated(std::vector<std::pair<std::string, std::int64_t>> parts)
+      : parts_(std::move(parts)) {}
+
+ protected:
+  int_type underflow() override {
+    while (at_ < parts_.size() && parts_[at_].second == 0) ++at_;
+    if (at_ == parts_.size()) return traits_type::eof();
+    auto& [text, count] = parts_[at_];
+    --count;
+    setg(text.data(), text.data(), text.data() + text.size());
+    return traits_type::to_int_type(*gptr());
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::int64_t>> parts_;
+  std::size_t at_ = 0;
+};
+
+constexpr std::int64_t kMib = 1 << 20;
+
+TEST(RepairedText, KeepsTheFirstOfManyBlanks) {
+  Repeated in({{"[1,", 1}, {std::string(kMib - 1, ' ') + "\n", 200}, {"2]", 1}});
+  RepairedText text(in);
+  const std::string read = read_all(text);
+  EXPECT_EQ(read.size(), 5 + RepairedText::kMostBlanks);
+  EXPECT_TRUE(read.starts_with("[1, ") && read.ends_with(" 2]"));
+  EXPECT_EQ(text.line(), 201) << "lines are counted on";
+  EXPECT_FALSE(text.problem());
+}
+
+TEST(RepairedText, EndsAtATextOrNumberWithoutEnd) {
+  for (const auto& [begin, what] :
+       {std::pair{"[\n\"", "line 2: a text"}, {"[\n", "number or word"}}) {
+    for (const char* filler : {"0", "a", "-", "\xc3\xa4"}) {
+      Repeated in({{begin, 1}, {std::string(filler), 3 * RepairedText::kMostTokenBytes}});
+      RepairedText text(in);
+      EXPECT_LE(read_all(text).size(), RepairedText::kMostTokenBytes + 9) << filler;
+      ASSERT_TRUE(text.problem()) << filler;
+      EXPECT_NE(text.problem()->find(what), std::string::npos) << *text.problem();
+      EXPECT_NE(text.problem()->find("longer than 16 MiB"), std::string::npos);
+    }
+  }
+  Repeated in({{"[", 1}, {"\"" + std::string(kMib, 'a') + "\",", 40}, {"1]", 1}});
+  RepairedText text(in);
+  EXPECT_EQ(read_all(text).size(), 40 * (kMib + 3) + 3) << "many texts are as long as they like";
+  EXPECT_FALSE(text.problem());
+}
+
+TEST(RepairedText, EndsWhenMemoryDoes) {
+  std::int64_t used = 0;
+  MemoryBudget memory(10 * kMib, [&] { return used; });
+  Repeated in({{"[1],", 8 * kMib}});
+  RepairedText text(in, &memory);
+  std::int64_t read = 0;
+  while (text.sbumpc() != std::char_traits<char>::eof()) used = ++read;
+  EXPECT_TRUE(text.problem());
+  EXPECT_LT(read, 13 * kMib);
 }
 
 }  // namespace

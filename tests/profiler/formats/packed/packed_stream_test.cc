@@ -8,6 +8,7 @@
 #include <sstream>
 #include <utility>
 
+#include "core/base/memory_budget.h"
 #include "tests/profiler/formats/packed/packed_stream_writer.h"
 
 namespace hocket {
@@ -147,6 +148,32 @@ TEST(PackedStream, NothingIsNoFile) {
   const auto unpacked = unpack("");
   EXPECT_TRUE(unpacked.files.empty());
   EXPECT_FALSE(unpacked.problem);
+}
+
+TEST(PackedStream, EndsWhenItsReaderHasTakenTooMuchMemory) {
+  const std::string text(8 << 20, '0');
+  std::int64_t looks = 0;
+  const auto unpack_with = [&](const std::string& bytes, std::int64_t most, std::int64_t growth) {
+    looks = 0;
+    UnpackUse use;
+    use.memory = MemoryBudget(most, [&] { return looks++ * growth; });
+    return unpack(bytes, std::move(use));
+  };
+  constexpr std::int64_t kMuch = std::int64_t{1} << 40;
+  for (const std::string& bytes :
+       {packed(text, "gzip"), packed(text, "zstd"), archived({{"a", text}}, "gnutar"),
+        archived({{"a", text}}, "zip"), text}) {
+    const auto over = unpack_with(bytes, 5 << 20, 2 << 20);
+    ASSERT_TRUE(over.problem && over.problem->is_limit);
+    EXPECT_THAT(over.problem->message, HasSubstr("HOCKET_READING_MIB"));
+    EXPECT_EQ(looks, 4) << "it stops at once";
+    EXPECT_FALSE(unpack_with(bytes, kMuch, 0).problem);
+  }
+  // Eight looks at a reader that takes more with each MiB.
+  const auto bomb = unpack_with(packed(text, "gzip"), kMuch, kPackedMemoryBytes / 2);
+  ASSERT_TRUE(bomb.problem && bomb.problem->is_limit);
+  EXPECT_THAT(bomb.problem->message, HasSubstr("packed bytes has taken"));
+  EXPECT_FALSE(unpack_with(text, kMuch, kPackedMemoryBytes / 2).problem) << "nothing is packed";
 }
 
 }  // namespace

@@ -7,6 +7,7 @@ and are not affected.
 """
 
 import functools
+import logging
 import os
 import sys
 import types
@@ -98,7 +99,9 @@ def _tune_models_of(optimizer):
         from hocket.torch import tune
     except Exception as error:
         # On all ranks, as they run one program in one environment; none has begun a collective.
-        print(f"hocket: models are not tuned: {type(error).__name__}: {error}", file=sys.stderr)
+        # Unlike print(), logging lets the program go on where nobody reads standard error.
+        logging.getLogger("hocket").warning("hocket: models are not tuned: %s: %s",
+                                            type(error).__name__, error)
         return
     for module in outermost:
         tune(module, optimizer)

@@ -47,8 +47,10 @@ class _Loader:
         try:
             self._call(module)
         except Exception as error:
-            print(f"hocket: models are not tuned: {type(error).__name__}: {error}",
-                  file=sys.stderr)
+            # Unlike print(), logging lets the program go on where nobody reads standard error.
+            import logging
+            logging.getLogger("hocket").warning("hocket: models are not tuned: %s: %s",
+                                                type(error).__name__, error)
 
 
 def _watch(what):

@@ -31,6 +31,8 @@ class FileDescriptor {
     fd_ = -1;
   }
   int get() const { return fd_; }
+  /// Returns the descriptor, which is the caller's from then on.
+  int release() { return std::exchange(fd_, -1); }
   explicit operator bool() const { return fd_ >= 0; }
 
  private:

@@ -1,0 +1,17 @@
+#pragma once
+
+// What a version declares (core/protocol/declaration.h), from the rows that say so. Pure;
+// thread-safe.
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/base/result.h"
+#include "core/protocol/declaration.h"
+
+namespace hocket {
+
+/// Returns the parameters of `declared` (PromotionRow::declared) and the knobs in the document of
+/// the workload. A workload that cannot be read declares none.
+Result<Declaration> declaration_of(const nlohmann::json& declared, const nlohmann::json& workload);
+
+}  // namespace hocket
