@@ -50,7 +50,7 @@ struct AwaitEvent {
   std::int64_t timeout_ns = 0;
 };
 
-/// What a service holds for an open stream. Its destruction, on any thread, tells the service that
+/// A hold that a service has on an open stream. Its destruction, on any thread, tells the service that
 /// the stream has ended.
 class StreamHold {
  public:
