@@ -50,8 +50,8 @@ struct AwaitEvent {
   std::int64_t timeout_ns = 0;
 };
 
-/// What a service holds for an open stream. Its destruction, on any thread, tells the service that
-/// the stream has ended.
+/// A service's hold on an open stream. Its destruction, on any thread, tells the service that the
+/// stream has ended.
 class StreamHold {
  public:
   virtual ~StreamHold() = default;

@@ -58,7 +58,7 @@ const JobRegistry::Entry* JobRegistry::running(const std::string& id) const {
 Result<void> JobRegistry::check_room(const JobDescription& description, const std::string& key,
                                      std::size_t bytes) const {
   const Entry* const known = running(description.id);
-  // Those that have ended take room, too, until they are removed.
+  // Registrations that have ended take room, too, until they are removed.
   const bool is_new = !known || to_string(known->job.key) != key;
   const std::size_t others_bytes = bytes_ - (is_new ? 0 : known->bytes);
   const char* full = nullptr;

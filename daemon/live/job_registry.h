@@ -97,7 +97,7 @@ class JobRegistry {
  public:
   explicit JobRegistry(MemoryLimits limits = {}) : limits_(limits) {}
 
-  /// What has become of a job's registration.
+  /// The registration of a job that has entered.
   struct Entered {
     RunningJob job;
     /// Number of the registration of the same id that has ended, since it had another key, or

@@ -63,7 +63,7 @@ void KeyTuner::forget(const RunningJob& gone) {
 }
 
 void KeyTuner::report(const RunningJob& job, const JobReport& report) {
-  // What an earlier registration of the explorer's id measured is not the explorer's.
+  // Times of an earlier registration of the explorer's id are not the explorer's.
   if (report.job == explorer() && job.number != explorer_number()) return;
   apply(tuning::JobReported{job.description.config, report});
 }

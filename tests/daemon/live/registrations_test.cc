@@ -45,7 +45,7 @@ class TwoProcesses {
   explicit TwoProcesses(bool has_other_key) : has_other_key_(has_other_key) {}
 
   void run(const std::vector<int>& steps) {
-    if (runs_++ % 300 == 0) restart();
+    if (runs_++ % 20 == 0) restart();  // versions and studies add up in the store
     id_ = "job-" + std::to_string(runs_);
     processes_[0] = {};
     processes_[1] = {.world_size = has_other_key_ ? 4 : 2};
