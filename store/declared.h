@@ -1,12 +1,12 @@
 #pragma once
 
-// What a version declares (core/protocol/declaration.h), from the rows that say so. Pure;
+// What a version declares (core/step/declaration.h), from the rows that say so. Pure;
 // thread-safe.
 
 #include <nlohmann/json_fwd.hpp>
 
 #include "core/base/result.h"
-#include "core/protocol/declaration.h"
+#include "core/step/declaration.h"
 
 namespace hocket {
 

@@ -202,7 +202,7 @@ struct PromotionRow {
   PromotionStage stage = PromotionStage::released;
   std::string actor = {}, note = {};
   std::string removed_study = {};  ///< name of its study, once that is removed; otherwise empty
-  /// The parameters that its study declares (core/protocol/declaration.h), or those of the version
+  /// The parameters that its study declares (core/step/declaration.h), or those of the version
   /// whose configuration it is again; empty if there are none.
   nlohmann::json declared = nlohmann::json::object();
   /// Names of the tokens whose jobs have kept it: while it is staged, jobs of these owners get it.

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/protocol/declaration.h"
+#include "core/step/declaration.h"
 #include "core/step/schedule_config.h"
 #include "tuner/space/params.h"
 #include "tuner/trial/command_call.h"

@@ -1,6 +1,7 @@
 #include "daemon/api/own_token.h"
 
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -12,6 +13,15 @@
 #include "core/protocol/daemon_token.h"
 
 namespace hocket {
+namespace {
+
+/// Returns whether a file that only this user can use holds something else than a token.
+bool is_damaged(const std::string& path) {
+  constexpr std::int64_t kAnyBytes = 1 << 20;
+  return read_private_file(path, kAnyBytes).has_value() && !read_daemon_token(path);
+}
+
+}  // namespace
 
 Result<std::string> random_token() {
   std::array<unsigned char, 32> bytes = {};
@@ -32,15 +42,23 @@ std::string page_address(const std::string& url, const std::string& token) {
   return token.empty() ? url + "/" : url + "/#token=" + token;
 }
 
-Result<std::string> open_own_token(const std::string& state_folder, std::uint16_t port) {
+Result<std::string> open_own_token(const std::string& state_folder, std::uint16_t port,
+                                   const Log& log) {
   HOCKET_TRY(check_private_folder(state_folder));
   const std::string path = daemon_token_path(state_folder, port);
   auto known = read_daemon_token(path);
   if (known) {
     const auto ok = check_secret(*known);
     if (!ok) return failure(ok.error().in(path));
+    return known;
   }
-  if (known || known.error().code != ErrorCode::not_found) return known;
+  if (is_damaged(path)) {
+    // The file may be damaged by a full disk or a power failure; nobody can use it as it is.
+    log.write(LogLevel::warning, "the token's file is damaged and is made anew", {{"file", path}});
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) return known;
+  } else if (known.error().code != ErrorCode::not_found) {
+    return known;
+  }
   HOCKET_TRY(create_private_folders(state_folder));
   const auto token = random_token();
   HOCKET_TRY(token);

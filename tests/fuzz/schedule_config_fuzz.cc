@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/base/check.h"
-#include "core/protocol/declaration.h"
+#include "core/step/declaration.h"
 #include "core/step/knob.h"
 #include "core/step/schedule_config.h"
 
@@ -28,7 +28,8 @@ void check_setting(std::string_view text) {
                      {"B", hocket::DeclaredWords{{"fast", "slow"}}}}};
   const auto setting = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!setting.is_object() || !hocket::check_declared(setting, declaration)) return;
-  for (const auto& [name, value] : hocket::other_fields(setting).items()) {
+  const nlohmann::json others = hocket::other_fields(setting);
+  for (const auto& [name, value] : others.items()) {
     const bool is_declared =
         (name == "A" && value.is_number_integer() && value >= 1 && value <= 9) ||
         (name == "B" && (value == "fast" || value == "slow")) || hocket::find_knob(name) != nullptr;

@@ -1,7 +1,7 @@
 #pragma once
 
 // What a promoted setting may do to a command, beyond having only declared names and values
-// (core/protocol/declaration.h): a daemon that declares a setting is no more to be trusted than the
+// (core/step/declaration.h): a daemon that declares a setting is no more to be trusted than the
 // setting. Pure functions; thread-safe.
 
 #include <string>

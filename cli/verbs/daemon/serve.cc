@@ -57,7 +57,7 @@ std::string own_token_folder() {
 
 /// Makes the token of the daemon's user, and says where it is.
 Result<AccessTokens> own_tokens(std::uint16_t port, const std::string& folder, const Log& log) {
-  auto token = open_own_token(folder, port);
+  auto token = open_own_token(folder, port, log);
   if (!token) {
     return failure(
         token.error().in("the daemon's own token (--token-file names others, "

@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <fstream>
 #include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/protocol/daemon_token.h"
 #include "daemon/api/token_file.h"
@@ -37,6 +41,24 @@ TEST(OwnToken, IsTheOnlyWayIn) {
   EXPECT_EQ(tokens.identify("Bearer " + token), (ClientIdentity{"local", AccessRole::admin}));
   EXPECT_EQ(tokens.identify("")->role, AccessRole::anyone);
   EXPECT_FALSE(tokens.identify("Bearer " + std::string(64, 'b')));
+}
+
+TEST(OwnToken, ADamagedFileIsMadeAnew) {
+  const TemporaryFolder folder;
+  const std::string path = daemon_token_path(folder.path(), 7077);
+  must(open_own_token(folder.path(), 7077));
+  for (const std::string& text :
+       {std::string(), std::string(64, '\0'), std::string("two words\n"), std::string(5000, 'a')}) {
+    std::ofstream(path, std::ios::trunc) << text;
+    std::vector<std::string> lines;
+    const Log log({.sink = [&](std::string_view line) { lines.emplace_back(line); }});
+    const std::string token = must(open_own_token(folder.path(), 7077, log));
+    EXPECT_EQ(token.size(), 64u);
+    ASSERT_EQ(lines.size(), 1u);
+    EXPECT_NE(lines[0].find("damaged"), std::string::npos) << lines[0];
+    EXPECT_EQ(must(open_own_token(folder.path(), 7077, log)), token);
+    EXPECT_EQ(lines.size(), 1u);
+  }
 }
 
 TEST(OwnToken, AFileThatOthersCanReadIsNotUsed) {

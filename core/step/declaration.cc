@@ -1,4 +1,4 @@
-#include "core/protocol/declaration.h"
+#include "core/step/declaration.h"
 
 #include <algorithm>
 #include <array>
@@ -170,7 +170,8 @@ Result<void> check_knob(const std::string& name, const json& value,
 /// Checks the scheduler's part of a configuration, also against the ranges that the study searched.
 Result<void> check_schedule(const json& config, const Declaration& declaration) {
   json schedule_fields = config;
-  for (const auto& [name, value] : other_fields(config).items()) schedule_fields.erase(name);
+  const nlohmann::json others = other_fields(config);
+  for (const auto& [name, value] : others.items()) schedule_fields.erase(name);
   const auto schedule = read_json<ScheduleConfig>(schedule_fields, read_schedule_config);
   HOCKET_TRY(schedule);
   HOCKET_TRY(check_declared(*schedule, declaration.knobs));
@@ -200,7 +201,8 @@ nlohmann::json other_fields(const nlohmann::json& config) {
 }
 
 Result<void> check_declared(const nlohmann::json& config, const Declaration& declaration) {
-  for (const auto& [name, value] : other_fields(config).items()) {
+  const nlohmann::json others = other_fields(config);
+  for (const auto& [name, value] : others.items()) {
     const DeclaredParameter* const parameter = find_parameter(declaration, name);
     if (parameter != nullptr) {
       HOCKET_TRY(check_value(*parameter, value));

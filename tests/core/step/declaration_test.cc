@@ -1,4 +1,4 @@
-#include "core/protocol/declaration.h"
+#include "core/step/declaration.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

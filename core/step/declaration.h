@@ -65,8 +65,8 @@ nlohmann::json other_fields(const nlohmann::json& config);
 /// Returns `{"parameters":[{"name":…,"type":"int","low":…,"high":…},…],"knobs":[…]}`.
 nlohmann::json to_json(const Declaration& declaration);
 /// Reads that form, and the document of a search space, which has the same parameters. Refuses
-/// names that no parameter can have: they are [A-Za-z_][A-Za-z0-9_]*, at most 1,000 characters, or a
-/// knob's.
+/// names that no parameter can have: they are [A-Za-z_][A-Za-z0-9_]*, at most 1,000 characters, or
+/// a knob's.
 void read_declaration(JsonReader& reader, Declaration& declaration);
 
 }  // namespace hocket
