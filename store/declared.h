@@ -1,6 +1,6 @@
 #pragma once
 
-// What a version declares (core/step/declaration.h), from the rows that say so. Pure;
+// Finds the declaration of a version (core/step/declaration.h) in the rows that have it. Pure;
 // thread-safe.
 
 #include <nlohmann/json_fwd.hpp>

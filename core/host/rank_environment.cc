@@ -3,9 +3,9 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "core/base/secret.h"
 #include "core/greeting/rendezvous_secret.h"
 #include "core/host/launcher_variables.h"
+#include "core/protocol/secret.h"
 
 namespace hocket {
 namespace {

@@ -7,10 +7,10 @@
 #include <cerrno>
 #include <system_error>
 
-#include "core/base/secret.h"
 #include "core/files/owned_path.h"
 #include "core/files/private_file.h"
 #include "core/protocol/daemon_token.h"
+#include "core/protocol/secret.h"
 
 namespace hocket {
 namespace {

@@ -6,8 +6,8 @@
 #include <sstream>
 #include <utility>
 
-#include "core/base/secret.h"
 #include "core/files/private_file.h"
+#include "core/protocol/secret.h"
 
 namespace hocket {
 namespace {

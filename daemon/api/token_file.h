@@ -4,8 +4,8 @@
 // thread-safe.
 //
 // The file has one token per line, `ROLE NAME TOKEN`: the role read, report or admin; a name for
-// the audit; 16 to 512 visible ASCII characters, not too few different ones (core/base/secret.h).
-// Empty lines and lines that begin with # are ignored.
+// the audit; 16 to 512 visible ASCII characters, not too few different ones
+// (core/protocol/secret.h). Empty lines and lines that begin with # are ignored.
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a promoted setting may do to a command, beyond having only declared names and values
+// Limits what a promoted setting does to a command, beyond its declared names and values
 // (core/step/declaration.h): a daemon that declares a setting is no more to be trusted than the
 // setting. Pure functions; thread-safe.
 

@@ -1,4 +1,4 @@
-#include "core/base/secret.h"
+#include "core/protocol/secret.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
