@@ -87,7 +87,7 @@ const std::vector<Listing> kListings = {
     {{"trials", "study-two"}, "worker-two", {"studies"}},
     {{"trials", "study-two", "--json"}, "worker-two", {"studies"}},
     {{"trials", "study-two", "--csv"}, "complete", {"studies"}},
-    {{"best"}, "study-"},
+    {{"best"}, "study "},
     {{"best", "study-one"}, "study-one"},
     {{"versions", "work-one"}, "actor-one"},
     {{"profiles", "list"}, "job-one"},

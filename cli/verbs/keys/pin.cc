@@ -9,6 +9,7 @@
 #include "cli/verbs/keys/key_change.h"
 #include "cli/verbs/verb.h"
 #include "core/base/json_members.h"
+#include "core/base/plain_text.h"
 #include "core/base/text.h"
 
 namespace hocket {
@@ -27,7 +28,7 @@ std::string meaning_of(const PinOptions& options, const nlohmann::json& answer) 
       version > 0 ? "version " + std::to_string(version) + " stays in force"
                   : std::string("jobs keep their own default, for there is no version");
   return stays + ": what studies and live tuning find is recorded as held, until `hocket pin " +
-         shell_quoted(options.key) + " --off`";
+         plain_line(shell_quoted(options.key)) + " --off`";
 }
 
 Result<int> pin(const PinOptions& options, VerbContext& context) {

@@ -87,7 +87,7 @@ TEST(UserFiles, AStudyGoesOnWithAPipeInItsReportsPlace) {
       hocket_run(folder, {"tune", "--objective", "report", "--param", "x=int:1..4", "--default",
                           "x=1", "--trials", "2", "--", "sh", "-c",
                           "rm -f \"$HOCKET_REPORT\"; mkfifo \"$HOCKET_REPORT\"; : {x}"});
-  EXPECT_EQ(ended.status, 1) << ended.err;
+  EXPECT_EQ(ended.status, 2) << ended.err;
   EXPECT_THAT(ended.err, HasSubstr("it is a named pipe"));
 }
 

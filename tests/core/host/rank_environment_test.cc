@@ -118,7 +118,8 @@ TEST(RankEnvironment, TakesTheMasterAddressOfTorchrun) {
 }
 
 TEST(RankEnvironment, KnowsTheSecretOfTheRendezvous) {
-  EXPECT_EQ(read({{"HOCKET_RENDEZVOUS_SECRET", "between us ranks"}}).value().secret, "between us");
+  const std::string secret = "between us ranks";
+  EXPECT_EQ(read({{"HOCKET_RENDEZVOUS_SECRET", secret}}).value().secret, secret);
   EXPECT_EQ(read({}).value().secret, "");
 }
 

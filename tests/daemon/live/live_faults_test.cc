@@ -5,8 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/live/live_tuning.h"
+#include "store/sqlite/connection.h"
 #include "tests/daemon/live/live_tuning_fixture.h"
 #include "tests/store/faulty_store.h"
+#include "tests/temporary_folder.h"
 
 namespace hocket {
 namespace {
@@ -51,7 +53,7 @@ TEST_F(LiveTuningTest, AKeyWhoseTuningThrowsIsSetAsideAndTheOthersGoOn) {
       EXPECT_NE(item.contains("tuning"), stopped.contains(item["key"])) << item;
     }
     set_aside += static_cast<int>(stopped.size());
-    daemon_.reset();  // destroyed before the faulty store
+    end_daemon();  // destroyed before the faulty store
   }
   EXPECT_GT(set_aside, 0);
 }
@@ -60,7 +62,7 @@ TEST_F(LiveTuningTest, AStudyThatIsRemovedWhileItRunsIsBegunAgain) {
   for (const int rounds : {1, 4}) {
     SCOPED_TRACE(rounds);
     jobs_.clear();
-    daemon_.reset();
+    end_daemon();
     clock_.now = kSecondNs;
     store_ = open_store_in_memory([this] { return clock_.now; });
     daemon_ = std::make_unique<Assembled>(*store_, clock_);
@@ -103,7 +105,7 @@ TEST_F(LiveTuningTest, WhileTheStoreIsLockedLittleIsKeptAndNothingRecordedIsLost
   daemon_->tick();
   EXPECT_EQ(daemon_->live.sizes().waiting_outcomes, 0u);
   EXPECT_EQ(stage_of(version), PromotionStage::released);
-  daemon_.reset();
+  end_daemon();
 }
 
 TEST_F(LiveTuningTest, IdleKeysAreEvictedUnlessTheyAreWatched) {
@@ -135,18 +137,30 @@ TEST_F(LiveTuningTest, IdleKeysAreEvictedUnlessTheyAreWatched) {
 }
 
 TEST_F(LiveTuningTest, AnErrorThatWouldComeAgainSetsItsKeyAside) {
+  const TemporaryFolder folder;
+  end_daemon();
+  store_ =
+      must(open_store(folder.file("store.db"), {.now_unix_ns = [this] { return clock_.now; }}));
+  daemon_ = std::make_unique<Assembled>(*store_, clock_);
   auto& job = add_job("a");
   must(store_->promote({.topology_id = 1,
                         .workload_id = 1,
-                        .config = {{"format", "hocket-schedule"}, {"version", 1}, {"streams", 0}},
+                        .config = to_json(ScheduleConfig{}),
                         .origin = PromotionOrigin::push,
                         .stage = PromotionStage::staged,
                         .actor = "ada"}));
+  // The store itself takes no such configuration; another program has written it.
+  auto other = must(Connection::open(folder.file("store.db"), Connection::Mode::create, 0));
+  must(
+      other.execute("UPDATE promotions SET config = "
+                    "'{\"format\":\"hocket-schedule\",\"version\":1,\"streams\":0}'"));
   run(5);
   EXPECT_EQ(daemon_->lines.size(), 1u);
   ASSERT_EQ(daemon_->live.set_aside().size(), 1u);
   EXPECT_THAT(daemon_->live.set_aside().begin()->second, testing::HasSubstr("streams"));
   EXPECT_TRUE(job.versions.empty());
+  end_daemon();
+  store_.reset();  // before its folder
 }
 
 TEST_F(LiveTuningTest, ACallOfTheStoreThatFailsIsMadeGoodWithTheNextTick) {
@@ -183,7 +197,7 @@ TEST_F(LiveTuningTest, ACallOfTheStoreThatFailsIsMadeGoodWithTheNextTick) {
         store_->current_promotion(fingerprint(sample_topology()), fingerprint(sample_workload())));
     ASSERT_TRUE(current);
     EXPECT_EQ(current->config, to_json(other.config()));
-    daemon_.reset();  // destroyed before the faulty store
+    end_daemon();  // destroyed before the faulty store
   }
 }
 

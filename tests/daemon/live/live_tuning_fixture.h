@@ -43,6 +43,12 @@ class LiveTuningTest : public testing::Test {
     return *jobs_.back();
   }
 
+  /// Ends the daemon, whose server ends all streams first.
+  void end_daemon() {
+    for (const auto& job : jobs_) job->lose_daemon();
+    daemon_.reset();
+  }
+
   void run(int rounds = 20) {
     for (int i = 0; i < rounds; ++i) {
       daemon_->tick();

@@ -52,7 +52,7 @@ TEST(Run, RanksMeetInAPrivateFolderThatGoesWithThem) {
 }
 
 TEST(Run, RanksShareASecretThatIsNewForEachRun) {
-  ASSERT_EQ(setenv("HOCKET_RENDEZVOUS_SECRET", "of another job", 1), 0);
+  ASSERT_EQ(setenv("HOCKET_RENDEZVOUS_SECRET", "the secret of another job", 1), 0);
   std::vector<std::string> secrets;
   for (int i = 0; i < 2; ++i) {
     const TemporaryFolder folder;

@@ -18,7 +18,8 @@ constexpr const char* kTokens =
     "read ada 0123456789abcdef-reader\n"
     "admin root 0123456789abcdef-root\n";
 const std::string kAda = "Bearer 0123456789abcdef-ada", kAdaToo = "Bearer 0123456789abcdef-ada-too",
-                  kEve = "Bearer 0123456789abcdef-eve", kReader = "Bearer 0123456789abcdef-reader",
+                  kEve = "Bearer 0123456789abcdef-eve",
+                  kOnlooker = "Bearer 0123456789abcdef-reader",
                   kRoot = "Bearer 0123456789abcdef-root";
 
 class JobsApiTest : public ::testing::Test {
@@ -55,7 +56,7 @@ TEST_F(JobsApiTest, AJobStaysWithTheTokenThatRegisteredIt) {
   ASSERT_TRUE(daemon_.jobs.find("job-1"));
   EXPECT_EQ(daemon_.jobs.find("job-1")->step, 0);
   EXPECT_EQ(watch(kEve), 403);
-  EXPECT_EQ(watch(kReader), 403) << "a reader of the same name is no job";
+  EXPECT_EQ(watch(kOnlooker), 403) << "a reader of the same name is no job";
   EXPECT_EQ(daemon_.jobs.find("job-1")->streams, 0);
   EXPECT_EQ(watch(kAda), 200);
   EXPECT_EQ(report(kAda), 200);
@@ -90,7 +91,7 @@ TEST_F(JobsApiTest, AMeetingIsFoundByTokensOfItsNameAlone) {
   const std::string meeting = "/v1/meetings/nccl-1";
   ASSERT_EQ(daemon_.call("PUT", meeting, R"({"text": "a secret"})", kAda).status, 200);
   EXPECT_EQ(daemon_.call("GET", meeting, "", kEve).status, 404);
-  EXPECT_EQ(daemon_.call("GET", meeting, "", kReader).status, 403);
+  EXPECT_EQ(daemon_.call("GET", meeting, "", kOnlooker).status, 403);
   ASSERT_EQ(daemon_.call("PUT", meeting, R"({"text": "eve's"})", kEve).status, 200);
   const auto found = daemon_.call("GET", meeting, "", kAdaToo);
   EXPECT_THAT(*found.body, HasSubstr("a secret"));
