@@ -24,6 +24,7 @@ constexpr std::int64_t kMostPemBytes = 1 << 20;
 std::string reason_of(const boost::system::error_code& error) {
   switch (ERR_GET_REASON(static_cast<unsigned long>(error.value()))) {
     case PEM_R_NO_START_LINE:
+    case ERR_R_PEM_LIB:
     case ERR_R_UNSUPPORTED:
       return "it holds none in PEM form, which begins with -----BEGIN";
     case PEM_R_BAD_PASSWORD_READ:

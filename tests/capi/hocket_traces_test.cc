@@ -102,7 +102,7 @@ TEST_F(HocketTraces, TheConfigurationIsThatOfTheStepsWhereItIsNoDefault) {
   const auto store = must(open_store(folder_.file("store.db")));
   const auto shown = must(store->profile(profiles().at(0).name)).config;
   EXPECT_EQ(shown["streams"], 3);
-  EXPECT_EQ(shown["a_newer_knob"], nlohmann::json({{"x", 1}}));
+  EXPECT_FALSE(shown.contains("a_newer_knob"));
   EXPECT_GT(shown["credit_bytes"], 1 << 30)
       << "nothing in the trace limits it, as the default does";
 }

@@ -31,13 +31,13 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr const char* kRita = "Bearer rrrrrrrrrrrrrrrr";     // read
-constexpr const char* kMallory = "Bearer mmmmmmmmmmmmmmmm";  // report
-constexpr const char* kBob = "Bearer bbbbbbbbbbbbbbbb";      // report
-constexpr const char* kAda = "Bearer aaaaaaaaaaaaaaaa";      // admin
+constexpr const char* kRita = "Bearer 0123456789abcdef-rita";        // read
+constexpr const char* kMallory = "Bearer 0123456789abcdef-mallory";  // report
+constexpr const char* kBob = "Bearer 0123456789abcdef-bob";          // report
+constexpr const char* kAda = "Bearer 0123456789abcdef-ada";          // admin
 constexpr const char* kTokens =
-    "read rita rrrrrrrrrrrrrrrr\nreport mallory mmmmmmmmmmmmmmmm\n"
-    "report bob bbbbbbbbbbbbbbbb\nadmin ada aaaaaaaaaaaaaaaa\n";
+    "read rita 0123456789abcdef-rita\nreport mallory 0123456789abcdef-mallory\n"
+    "report bob 0123456789abcdef-bob\nadmin ada 0123456789abcdef-ada\n";
 
 /// One row of the table.
 struct Power {

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <boost/asio.hpp>
 #include <boost/asio/ssl.hpp>
+#include <filesystem>
 
 #include "core/files/owned_path.h"
 #include "tests/daemon/raw_client.h"
@@ -179,6 +180,7 @@ TEST(Tls, SaysWhatIsWrongWithItsFiles) {
   hocket::TemporaryFolder folder;
   const TlsFiles good = make_files(folder, "good"), other = make_files(folder, "other");
   const std::string text = folder.write("text", "text");
+  std::filesystem::permissions(text, std::filesystem::perms::owner_read);
   const std::pair<TlsFiles, const char*> cases[] = {
       {{folder.file("none"), good.key_file}, "the certificate in"},
       {{folder.file("none"), good.key_file}, "No such file or directory"},
