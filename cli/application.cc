@@ -15,6 +15,7 @@
 #include "cli/verbs/program.h"
 #include "core/base/nearest_name.h"
 #include "core/base/text.h"
+#include "store/store_uri.h"
 
 namespace hocket {
 namespace {
@@ -117,7 +118,7 @@ std::string unexpected_arguments(const CLI::App& program) {
   }
   std::string message = path + " does not know";
   const auto unknown = program.remaining(true);
-  for (const std::string& argument : unknown) message += " " + argument;
+  for (const std::string& argument : unknown) message += " " + shown_store(argument);
   if (!unknown.empty()) message += nearest_option(*app, unknown.front());
   if (has_command) message += "; a command to run goes behind \"--\"";
   return message + "; `" + path + " --help` shows what there is";
@@ -162,6 +163,7 @@ int run_hocket(const std::vector<std::string>& arguments, std::ostream& out, std
   TextGate out_gate(out.rdbuf()), err_gate(err.rdbuf());
   std::ostream gated_out(&out_gate), gated_err(&err_gate);
   // As std::cerr: what was printed is shown before what is said about it, and at once.
+  gated_out.setstate(out.rdstate());
   gated_err.tie(&gated_out);
   gated_err << std::unitbuf;
   try {

@@ -50,7 +50,7 @@ class Bytes {
 };
 
 constexpr const char* kTokens =
-    "admin ada aaaaaaaaaaaaaaaa\nreport job bbbbbbbbbbbbbbbb\nread eve cccccccccccccccc\n";
+    "admin ada 0123456789abcdaa\nreport job 0123456789abcdbb\nread eve 0123456789abcdcc\n";
 
 hocket::Topology topology_of(std::size_t key) {
   hocket::Topology topology;
@@ -139,8 +139,8 @@ class Sequence {
       case 20:
         return meet();
       case 21:
-        authorization_ = bytes_.one_of({"Bearer aaaaaaaaaaaaaaaa", "Bearer bbbbbbbbbbbbbbbb",
-                                        "Bearer cccccccccccccccc", "Bearer dddddddddddddddd", ""});
+        authorization_ = bytes_.one_of({"Bearer 0123456789abcdaa", "Bearer 0123456789abcdbb",
+                                        "Bearer 0123456789abcdcc", "Bearer 0123456789abcddd", ""});
         return;
       case 22:
         return lock_store(bytes_.below(2) == 0);
@@ -386,7 +386,7 @@ class Sequence {
   /// Every list can be read, and when all jobs have ended nothing is left of them.
   void finish() {
     lock_store(false);
-    authorization_ = "Bearer aaaaaaaaaaaaaaaa";
+    authorization_ = "Bearer 0123456789abcdaa";
     tick();
     check_state();
     for (const char* target : {"/v1/configs", "/v1/jobs", "/v1/studies", "/v1/audit", "/v1/knobs",
@@ -421,7 +421,7 @@ class Sequence {
   Bytes bytes_;
   hocket::SetClock clock_;
   std::int64_t wall_ahead_ns_ = 0;
-  std::string authorization_ = "Bearer aaaaaaaaaaaaaaaa";
+  std::string authorization_ = "Bearer 0123456789abcdaa";
   bool was_locked_ = false;
   std::unique_ptr<hocket::Store> whole_store_ =
       hocket::open_store_in_memory([this] { return clock_.now + wall_ahead_ns_; });

@@ -20,6 +20,7 @@
 #include "cli/verbs/verb.h"
 #include "core/base/text.h"
 #include "store/open.h"
+#include "store/store_uri.h"
 
 namespace hocket {
 namespace {
@@ -116,8 +117,8 @@ std::string verdict_text(std::ptrdiff_t wrong, std::ptrdiff_t left_over, bool ha
 Result<int> examine(const DoctorOptions& options, VerbContext& context) {
   const auto store = store_path(options.store);
   HOCKET_TRY(store);
-  const auto files =
-      find_own_files(own_places(*store, process_environment), {::geteuid(), system_unix_ns()});
+  const auto files = find_own_files(own_places(shown_store(*store), process_environment),
+                                    {::geteuid(), system_unix_ns()});
   const auto checks = all_checks();
   const auto wrong = std::ranges::count_if(files, is_wrong, &OwnFile::state) +
                      std::ranges::count(checks, CheckState::wrong, &DoctorCheck::state);

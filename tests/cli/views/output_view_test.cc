@@ -26,7 +26,7 @@ TEST(OutputView, ShowsBothStreamsLineByLine) {
 }
 
 TEST(OutputView, ShowsNothingThatChangesTheTerminal) {
-  EXPECT_EQ(shown({"a\x1b[2Jb\n\xff", ""}), "a [2Jb\n\xef\xbf\xbd\n");
+  EXPECT_EQ(shown({"a\x1b[2Jb\n\xff", ""}), "a\xef\xbf\xbd[2Jb\n\xef\xbf\xbd\n");
 }
 
 TEST(OutputView, ShowsTheLastLinesThatAreNotEmpty) {

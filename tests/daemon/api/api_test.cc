@@ -76,37 +76,37 @@ class ApiTest : public testing::Test {
 
 TEST_F(ApiTest, RefusesWhoHasNoTokenOrTooLittle) {
   daemon_.tokens =
-      must(AccessTokens::parse("read eve aaaaaaaaaaaaaaaa\nadmin ada bbbbbbbbbbbbbbbb\n"));
+      must(AccessTokens::parse("read eve 0123456789abcdaa\nadmin ada 0123456789abcdbb\n"));
   promote(1 << 20);
   daemon_.tick();
-  for (const std::string who : {"", "Bearer cccccccccccccccc", "Basic eve"}) {
+  for (const std::string who : {"", "Bearer 0123456789abcdcc", "Basic eve"}) {
     expect_error(401, "GET", "/v1/jobs", "", who);
     expect_error(401, "GET", config_, "", who);
     EXPECT_EQ(daemon_.call("GET", "/healthz", "", who).status, who.empty() ? 200 : 401);
   }
-  expect_error(403, "PUT", config_ + "/pin", "", "Bearer aaaaaaaaaaaaaaaa");
-  expect_error(403, "POST", "/v1/reports", "", "Bearer aaaaaaaaaaaaaaaa");
-  EXPECT_EQ(daemon_.call("GET", config_, "", "Bearer aaaaaaaaaaaaaaaa").status, 200);
-  EXPECT_EQ(daemon_.call("PUT", config_ + "/pin", "", "Bearer bbbbbbbbbbbbbbbb").status, 200);
+  expect_error(403, "PUT", config_ + "/pin", "", "Bearer 0123456789abcdaa");
+  expect_error(403, "POST", "/v1/reports", "", "Bearer 0123456789abcdaa");
+  EXPECT_EQ(daemon_.call("GET", config_, "", "Bearer 0123456789abcdaa").status, 200);
+  EXPECT_EQ(daemon_.call("PUT", config_ + "/pin", "", "Bearer 0123456789abcdbb").status, 200);
   EXPECT_EQ(must(store_->audit({})).back().actor, "ada");
 }
 
 TEST_F(ApiTest, SaysWhetherATokenIsMissingUnknownOrTooLow) {
-  daemon_.tokens = must(AccessTokens::parse("read eve aaaaaaaaaaaaaaaa\n"));
+  daemon_.tokens = must(AccessTokens::parse("read eve 0123456789abcdaa\n"));
   const auto answer = [&](const std::string& authorization) {
     return *daemon_.call("PUT", config_ + "/pin", "", authorization).body;
   };
   EXPECT_THAT(answer(""), testing::HasSubstr("a token is needed"));
   EXPECT_THAT(answer("Basic eve"), testing::HasSubstr("Authorization: Bearer TOKEN"));
-  EXPECT_THAT(answer("Bearer aaaaaaaaaaaaaaab"), testing::HasSubstr("does not know the token"));
-  EXPECT_THAT(answer("Bearer aaaaaaaaaaaaaaaa"), testing::HasSubstr("eve has read"));
+  EXPECT_THAT(answer("Bearer 0123456789abcdab"), testing::HasSubstr("does not know the token"));
+  EXPECT_THAT(answer("Bearer 0123456789abcdaa"), testing::HasSubstr("eve has read"));
 }
 
 TEST_F(ApiTest, RefusalsAreLoggedAndAuditedWithoutTheToken) {
-  daemon_.tokens = must(AccessTokens::parse("read eve aaaaaaaaaaaaaaaa\n"));
+  daemon_.tokens = must(AccessTokens::parse("read eve 0123456789abcdaa\n"));
   ServiceRequest request{.method = "PUT", .target = config_ + "/pin?x=secretquery"};
   request.peer = "10.0.0.9";
-  request.authorization = "Bearer aaaaaaaaaaaaaaaa";
+  request.authorization = "Bearer 0123456789abcdaa";
   (void)daemon_.reply(request);
   request.authorization = "Bearer wrongwrongwrongw";
   (void)daemon_.reply(request);
@@ -132,7 +132,7 @@ TEST_F(ApiTest, RefusalsAreLoggedAndAuditedWithoutTheToken) {
 }
 
 TEST_F(ApiTest, ARefusalIsNotAnsweredWhereTheDiskMustNotBeWaitedFor) {
-  daemon_.tokens = must(AccessTokens::parse("read eve aaaaaaaaaaaaaaaa\n"));
+  daemon_.tokens = must(AccessTokens::parse("read eve 0123456789abcdaa\n"));
   promote(1 << 20);
   daemon_.tick();
   for (const std::string& target :

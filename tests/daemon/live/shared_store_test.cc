@@ -12,6 +12,11 @@ namespace {
 /// Two daemons: the fixture's, and another one with jobs of its own.
 class SharedStoreTest : public LiveTuningTest {
  protected:
+  /// A job may have gone to the other daemon, which ends before the fixture's jobs.
+  ~SharedStoreTest() override {
+    for (const auto& job : jobs_) job->lose_daemon();
+  }
+
   SimulatedJob& add_other_job(const std::string& id, double explore = 0.1) {
     other_jobs_.push_back(
         std::make_unique<SimulatedJob>(sample_job(id, explore), time_of, 100 + other_jobs_.size()));

@@ -81,7 +81,7 @@ TEST_F(OpenPostgres, FindsEverythingAgainBesideTablesOfOthers) {
   const auto study = must(must(open_store(store_))->create_study(sample_study("kept")));
   EXPECT_EQ(must(must(open_store(store_))->study("kept")), study);
   EXPECT_EQ(must(must(open_store(store_, {.read_only = true}))->study("kept")), study);
-  EXPECT_EQ(sql("SELECT version FROM hocket_schema"), "7\n");
+  EXPECT_EQ(sql("SELECT version FROM hocket_schema"), "9\n");
 }
 
 TEST_F(OpenPostgres, ReadOnlyMakesNothingAndRefusesToWrite) {
@@ -128,7 +128,7 @@ TEST_F(OpenPostgres, AStoreOfVersion6IsMigratedUnderAProgramThatHasItOpen) {
                      "NULL, 1, 1, NULL, 'tune')"));
   start(1);
   const auto store = must(open_store(store_));
-  EXPECT_EQ(sql("SELECT version FROM hocket_schema"), "7\n");
+  EXPECT_EQ(sql("SELECT version FROM hocket_schema"), "9\n");
   start(2);
   must(store->start_trial({.study_id = 1, .is_offered = true}));
   const auto claimed = must(store->claim_trial(1, {"a", "host", 1'000'000'000'000}));

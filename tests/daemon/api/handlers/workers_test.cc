@@ -17,8 +17,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kReader = "Bearer aaaaaaaaaaaaaaaa";
-constexpr const char* kReporter = "Bearer bbbbbbbbbbbbbbbb";
+constexpr const char* kReader = "Bearer 0123456789abcdaa";
+constexpr const char* kReporter = "Bearer 0123456789abcdbb";
 
 class WorkersApiTest : public ::testing::Test {
  protected:
@@ -97,7 +97,7 @@ TEST_F(WorkersApiTest, AWorkerClaimsATrialAndEndsIt) {
 
 TEST_F(WorkersApiTest, TakesATokenThatMayReport) {
   daemon_.tokens =
-      must(AccessTokens::parse("read eve aaaaaaaaaaaaaaaa\nreport trainer bbbbbbbbbbbbbbbb\n"));
+      must(AccessTokens::parse("read eve 0123456789abcdaa\nreport trainer 0123456789abcdbb\n"));
   for (const auto& [action, body] : requests()) {
     EXPECT_EQ(answer(path(action), body).first, 401) << action;
     EXPECT_EQ(answer(path(action), body, kReader).first, 403) << action;
