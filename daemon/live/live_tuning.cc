@@ -312,7 +312,8 @@ Result<void> LiveTuning::advance_all(Key& key) {
 }
 
 void LiveTuning::on_report(const JobReported& event) {
-  const auto& [number, report] = event;
+  const std::uint64_t number = event.number;
+  const JobReport& report = event.report;
   const auto job = parts_.jobs.find(number);
   if (!job) return;
   if (Key* key = find_key(job->key)) {
