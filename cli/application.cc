@@ -15,7 +15,6 @@
 #include "cli/verbs/program.h"
 #include "core/base/nearest_name.h"
 #include "core/base/text.h"
-#include "store/store_uri.h"
 
 namespace hocket {
 namespace {
@@ -118,7 +117,7 @@ std::string unexpected_arguments(const CLI::App& program) {
   }
   std::string message = path + " does not know";
   const auto unknown = program.remaining(true);
-  for (const std::string& argument : unknown) message += " " + shown_store(argument);
+  for (const std::string& argument : unknown) message += " " + shown_argument(argument);
   if (!unknown.empty()) message += nearest_option(*app, unknown.front());
   if (has_command) message += "; a command to run goes behind \"--\"";
   return message + "; `" + path + " --help` shows what there is";

@@ -59,6 +59,10 @@ std::string store_argument(const std::string& option) {
   return option.empty() ? "" : " --store " + shell_quoted(shown_store(option));
 }
 
+std::string shown_argument(const std::string& argument) {
+  return shown_store(argument);
+}
+
 std::string daemon_argument(const std::string& address) {
   return address.empty() ? "" : " --daemon " + shell_quoted(address);
 }

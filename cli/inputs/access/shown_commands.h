@@ -13,6 +13,9 @@ namespace hocket {
 /// Returns " --store STORE", quoted for a shell and without a password; "" if `option` is empty.
 std::string store_argument(const std::string& option);
 
+/// Returns an argument as it may be shown: that of a connection to a server without its password.
+std::string shown_argument(const std::string& argument);
+
 /// Returns " --daemon ADDRESS", quoted for a shell; "" if `address` is empty.
 std::string daemon_argument(const std::string& address);
 

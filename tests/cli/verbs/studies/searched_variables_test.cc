@@ -27,7 +27,8 @@ TEST(SearchedVariables, AreAskedForOnceEachOnATerminal) {
     return answer;
   };
   EXPECT_TRUE(allow_variables(space, {"HOME"}, context));
-  EXPECT_THAT(asked, ElementsAre(HasSubstr("LD_PRELOAD says which libraries and system files are loaded")));
+  EXPECT_THAT(
+      asked, ElementsAre(HasSubstr("LD_PRELOAD says which libraries and system files are loaded")));
   answer = false;
   EXPECT_FALSE(allow_variables(space, {"HOME"}, context));
   context.ask = {};
