@@ -17,7 +17,7 @@ using ::testing::Not;
 TEST(XmlEscaped, LeavesNoMarkup) {
   EXPECT_EQ(xml_escaped("a<b> & \"c\" 'd'"), "a&lt;b&gt; &amp; &quot;c&quot; &apos;d&apos;");
   EXPECT_EQ(xml_escaped("é … ±"), "é … ±");
-  EXPECT_EQ(xml_escaped("a\x01\nb"), "a  b");
+  EXPECT_EQ(xml_escaped("a\x01\nb"), "a\xef\xbf\xbd b");
   EXPECT_EQ(xml_escaped("\xEF\xBF\xBE\xEF\xBF\xBF"), "??");
 }
 
