@@ -135,7 +135,8 @@ Result<int> remove_decided(const RemovalOptions& options, VerbContext& context,
   HOCKET_TRY(path);
   const auto store = open_profiles(options.store, !options.dry_run);
   HOCKET_TRY(store);
-  const auto candidates = prune_candidates(**store);
+  UnreadRows unread;
+  const auto candidates = prune_candidates(**store, {}, &unread);
   HOCKET_TRY(candidates);
   auto decisions = decide(**store, *candidates);
   HOCKET_TRY(decisions);
@@ -148,10 +149,12 @@ Result<int> remove_decided(const RemovalOptions& options, VerbContext& context,
   if (options.json) {
     auto document = to_json(pruned);
     document["dry_run"] = options.dry_run;
+    if (!unread.empty()) document["unreadable"] = unread;
     context.out << json_text(document) << '\n';
   } else {
     print_pruned(context.out, pruned.removed, !options.dry_run);
   }
+  print_notes(context.err, unread);
   print_notes(context.err, pruned.notes);
   return pruned.notes.empty() ? kDone : kFailed;
 }
