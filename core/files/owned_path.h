@@ -1,9 +1,9 @@
 #pragma once
 
-// Who can change a file or folder that hocket trusts: its user's tokens, last good configurations
-// and traces lie in folders of which only that user decides, and whoever can write a store can run
-// commands as those who use it. Errors say the mode found, the mode needed and the command that
-// mends it. Thread-safe.
+// Refuses files and folders that another user could change although hocket trusts them. Tokens,
+// last good configurations and traces lie in folders that only their user may write; whoever can
+// write a store can run commands as those who use it. Errors say the mode found, the mode needed
+// and the command that mends it. Thread-safe.
 
 #include <sys/types.h>
 

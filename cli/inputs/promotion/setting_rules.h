@@ -12,7 +12,7 @@
 
 namespace hocket {
 
-/// Who has chosen the words in a setting.
+/// Origin of the text values in a setting.
 enum class SettingWords {
   /// A study of this store, which the user's `hocket tune` has made.
   own,

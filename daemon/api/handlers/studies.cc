@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kDefaultLeaseNs = 600'000'000'000;
 
-/// Where the files of its command are is for administrators.
+/// Replaces paths in the command by names of files unless an administrator asks.
 nlohmann::json study_json(const RouteCall& call, const StudyRow& study) {
   std::vector<std::string> command = study.command;
   nlohmann::json definition = study.definition;
