@@ -150,7 +150,8 @@ TEST_F(LiveTuningTest, AnErrorThatWouldComeAgainSetsItsKeyAside) {
                         .stage = PromotionStage::staged,
                         .actor = "ada"}));
   // The store itself takes no such configuration; another program has written it.
-  auto other = must(Connection::open(folder.file("store.db"), Connection::Mode::create, 0));
+  auto other =
+      must(sqlite::Connection::open(folder.file("store.db"), sqlite::Connection::Mode::create, 0));
   must(
       other.execute("UPDATE promotions SET config = "
                     "'{\"format\":\"hocket-schedule\",\"version\":1,\"streams\":0}'"));
