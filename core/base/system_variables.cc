@@ -10,8 +10,8 @@ struct VariableUse {
   std::string_view use;
 };
 
-// Of a family such as NCCL's, only variables that name files, programs or libraries are here. Those
-// that hold numbers and switches are left out, because they are tuned.
+// The variables of a family such as NCCL's are here only if they name files, programs or libraries.
+// Those that hold numbers and switches are left out, because they are tuned.
 constexpr std::array kVariableUses = {
     VariableUse{"PATH", "says where programs are"},
     VariableUse{"LD_* DYLD_* LIBPATH SHLIB_PATH GLIBC_TUNABLES GCONV_PATH LOCPATH NLSPATH "
