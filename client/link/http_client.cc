@@ -17,7 +17,7 @@
 #include <thread>
 
 #include "client/link/http_client_certificate.h"
-#include "core/base/json.h"
+#include "core/files/regular_file.h"
 
 namespace hocket {
 namespace {
@@ -333,7 +333,7 @@ Result<void> HttpClient::Connection::make_tls_context() {
   if (daemon_.ca_file.empty()) {
     tls_context_->set_default_verify_paths(error);
   } else {
-    const auto text = read_file(daemon_.ca_file, kMaxCertificateBytes);
+    const auto text = read_regular_file(daemon_.ca_file, kMaxCertificateBytes);
     if (!text) {
       tls_context_.reset();
       return failure(Error{ErrorCode::invalid_argument, text.error().message}.in("HOCKET_CA_FILE"));

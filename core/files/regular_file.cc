@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <system_error>
+
+#include "core/files/blocked_signal.h"
 
 namespace hocket {
 namespace {
@@ -126,6 +129,7 @@ Result<FileDescriptor> open_to_write(const std::string& path, Writing writing, m
 }
 
 Result<void> write_all(const FileDescriptor& file, std::string_view text, const std::string& path) {
+  const BlockedSignal full_file(SIGXFSZ), unread_pipe(SIGPIPE);
   while (!text.empty()) {
     const ssize_t written = ::write(file.get(), text.data(), text.size());
     if (written < 0 && errno != EINTR)

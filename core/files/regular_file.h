@@ -49,7 +49,8 @@ Result<FileDescriptor> open_to_write(const std::string& path, Writing writing, m
 /// Returns unavailable or invalid_argument, with the path, if that fails.
 Result<void> replace_file(const std::string& path, std::string_view text);
 
-/// Writes the whole text; returns unavailable, with `path`, if that fails.
+/// Writes the whole text; returns unavailable, with `path`, if that fails. A limit on the size of
+/// files (`ulimit -f`) is such a failure, and not the signal that ends a program.
 Result<void> write_all(const FileDescriptor& file, std::string_view text, const std::string& path);
 
 /// Returns unless something else than a regular file lies at `path`, a link included.

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "core/collective/collective_blocks.h"
+#include "core/files/blocked_signal.h"
 #include "core/host/gloo_ring.h"
 #include "core/host/tcp_store.h"
 #include "core/protocol/host_port.h"
@@ -40,26 +41,11 @@ Error lost_rank(const std::exception& e) {
       std::string(silent ? "another rank is silent" : "another rank is gone") + " (" + what + ")"};
 }
 
-/// Blocks SIGPIPE, which Gloo's writes to sockets raise when the peer is gone and which would end
-/// the process. Threads that Gloo starts inside the scope keep it blocked.
-class BlockSigpipe {
+/// Gloo's writes to sockets raise SIGPIPE when the peer is gone. Threads that Gloo starts while it
+/// is blocked keep it so.
+class BlockedSigpipe : BlockedSignal {
  public:
-  BlockSigpipe() {
-    sigemptyset(&sigpipe_);
-    sigaddset(&sigpipe_, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &sigpipe_, &before_);
-  }
-  ~BlockSigpipe() {
-    if (sigismember(&before_, SIGPIPE)) return;
-    const timespec now{};
-    sigtimedwait(&sigpipe_, nullptr, &now);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  BlockSigpipe(const BlockSigpipe&) = delete;
-  BlockSigpipe& operator=(const BlockSigpipe&) = delete;
-
- private:
-  sigset_t sigpipe_, before_;
+  BlockedSigpipe() : BlockedSignal(SIGPIPE) {}
 };
 
 /// Adapts TcpStoreClient to Gloo's store; errors become Gloo's exceptions.
@@ -189,7 +175,7 @@ class GlooCollective final : public Collective {
   Result<void> run(const CollectiveWork& work) override {
     if (auto ok = check_kind(work.kind); !ok) return ok;
     if (work.values.empty() || world_size() == 1) return {};
-    const BlockSigpipe guard;
+    const BlockedSigpipe guard;
     try {
       const bool whole = work.begin == 0 && work.end == 0;
       if (work.kind == CollectiveKind::all_reduce && work.group == CollectiveGroup::world &&
@@ -206,7 +192,7 @@ class GlooCollective final : public Collective {
 
   Result<void> tell(std::string_view message) override {
     if (world_size() == 1) return {};
-    const BlockSigpipe guard;
+    const BlockedSigpipe guard;
     try {
       std::uint64_t size = message.size();
       auto head = messages().createUnboundBuffer(&size, sizeof(size));
@@ -225,7 +211,7 @@ class GlooCollective final : public Collective {
   }
 
   Result<std::string> hear() override {
-    const BlockSigpipe guard;
+    const BlockedSigpipe guard;
     try {
       std::uint64_t size = 0;
       auto head = messages().createUnboundBuffer(&size, sizeof(size));
@@ -350,7 +336,7 @@ Result<std::unique_ptr<Collective>> connect_gloo(const GlooOptions& options) {
     return std::make_unique<GlooCollective>(
         options, Meeting{}, std::vector<std::shared_ptr<gloo::Context>>{}, Sockets{}, 1);
   }
-  const BlockSigpipe guard;
+  const BlockedSigpipe guard;
   auto meeting = meet(options);
   HOCKET_TRY(meeting);
   try {

@@ -2,12 +2,14 @@
 
 #include <utility>
 
+#include "core/base/text.h"
 #include "daemon/api/handlers/call.h"
 
 namespace hocket {
 namespace {
 
 constexpr std::string_view kConfigs = "/v1/configs/";
+constexpr std::size_t kShownTargetBytes = 200;  // of a line of the log
 
 bool may(const std::optional<ClientIdentity>& who, AccessRole needed) {
   return who && who->role >= needed;
@@ -137,13 +139,22 @@ ServiceReply Api::call(const RouteCall& call) {
     if (!sees_folders) hide_folders(*reply);
     return std::move(*reply);
   }
-  if (reply.error().code == ErrorCode::unavailable) {
-    parts_.log.write(LogLevel::error, "request failed",
-                     {{"target", call.request.target}, {"error", reply.error().message}});
-  }
+  if (reply.error().code == ErrorCode::unavailable) note_failure(call, reply.error());
   ServiceReply failed = error_response(reply.error());
   if (!sees_folders) hide_folders(failed);
   return failed;
+}
+
+void Api::note_failure(const RouteCall& call, const Error& error) {
+  std::optional<std::int64_t> others;
+  {
+    const std::lock_guard lock(failures_mutex_);
+    others = failures_.allow(call.request.peer + '\n' + call.who.name, parts_.clock.now_ns());
+  }
+  if (!others) return;
+  const std::string target = printable(call.request.target, kShownTargetBytes);
+  parts_.log.write(LogLevel::error, "request failed",
+                   {{"target", target}, {"error", error.message}, {"others", *others}});
 }
 
 void Api::hide_folders(ServiceReply& reply) const {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@
 #include "daemon/api/token_file.h"
 #include "daemon/http/feed.h"
 #include "daemon/http/internal_errors.h"
+#include "daemon/http/line_limit.h"
 #include "daemon/http/log.h"
 #include "daemon/http/service.h"
 #include "daemon/live/config_board.h"
@@ -75,11 +77,16 @@ class Api final : public Service {
   ServiceReply refuse(const ServiceRequest& request, const FoundRoute& found,
                       const std::optional<ClientIdentity>& who);
   ServiceReply call(const RouteCall& call);
+  /// Logs what failed, such as a write to a full disk, within the bounds of
+  /// daemon/http/line_limit.h for each client.
+  void note_failure(const RouteCall& call, const Error& error);
   /// Takes from an answer what only administrators see.
   void hide_folders(ServiceReply& reply) const;
 
   ApiParts parts_;
   TokenRefusals refusals_;
+  std::mutex failures_mutex_;
+  LineLimit failures_;  // guarded by failures_mutex_
 };
 
 }  // namespace hocket

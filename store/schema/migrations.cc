@@ -451,11 +451,20 @@ UPDATE promotions SET declared = coalesce(
    ORDER BY earlier.id DESC LIMIT 1), '{}') WHERE study_id IS NULL;
 )sql";
 
+// PostgreSQL 15 cannot ask whether a text is JSON without an error, so each study has a try.
 constexpr const char* kPostgresVersion8 = R"sql(
 ALTER TABLE promotions ADD COLUMN declared TEXT NOT NULL DEFAULT '{}';
-UPDATE promotions SET declared = coalesce(
-  (SELECT (definition::json -> 'space')::text FROM studies WHERE studies.id = study_id
-   AND json_typeof(definition::json -> 'space') = 'object'), '{}');
+DO $$
+DECLARE study RECORD;
+BEGIN
+  FOR study IN SELECT id, definition FROM studies LOOP
+    BEGIN
+      UPDATE promotions SET declared = (study.definition::json -> 'space')::text
+      WHERE study_id = study.id AND json_typeof(study.definition::json -> 'space') = 'object';
+    EXCEPTION WHEN data_exception THEN NULL;
+    END;
+  END LOOP;
+END $$;
 UPDATE promotions SET declared = coalesce(
   (SELECT earlier.declared FROM promotions AS earlier
    WHERE earlier.topology_id = promotions.topology_id

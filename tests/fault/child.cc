@@ -57,7 +57,7 @@ bool write_file(const char* path, std::string_view text) {
 
 /// Texts that fork's child needs and may not make itself.
 struct Texts {
-  std::string disk_size;
+  std::string disk_size, users_of, mounts_of;
   std::string own_user = std::to_string(geteuid()) + " " + std::to_string(geteuid()) + " 1";
   std::string own_group = std::to_string(getegid()) + " " + std::to_string(getegid()) + " 1";
 };
@@ -71,6 +71,12 @@ bool own_mounts(const Texts& texts) {
          write_file("/proc/self/gid_map", texts.own_group);
 }
 
+/// Enters the namespace that a file of /proc/PID/ns names.
+bool enter(const std::string& name) {
+  const int file = open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  return file >= 0 && setns(file, 0) == 0;
+}
+
 /// Uses only calls that are allowed between fork and exec in a program with threads.
 void prepare(const ChildOptions& options, const Texts& texts) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -81,6 +87,10 @@ void prepare(const ChildOptions& options, const Texts& texts) {
     const rlimit limit = {*options.file_bytes, RLIM_INFINITY};
     setrlimit(RLIMIT_FSIZE, &limit);
     signal(SIGXFSZ, SIG_IGN);  // makes the write fail instead
+  }
+  if (options.mounts_of != 0) {
+    if (geteuid() != 0 && !enter(texts.users_of)) _exit(125);
+    if (!enter(texts.mounts_of)) _exit(125);
   }
   if (!options.disk_folder.empty()) {
     if (!own_mounts(texts) || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
@@ -96,7 +106,10 @@ Child::Child(const ChildOptions& options) {
   auto arguments = options.argv;
   auto variables = environment_with(options.environment);
   const auto argv = pointers(arguments), envp = pointers(variables);
-  const Texts texts{.disk_size = "size=" + std::to_string(options.disk_bytes)};
+  const std::string namespaces = "/proc/" + std::to_string(options.mounts_of) + "/ns/";
+  const Texts texts{.disk_size = "size=" + std::to_string(options.disk_bytes),
+                    .users_of = namespaces + "user",
+                    .mounts_of = namespaces + "mnt"};
   pid_ = fork();
   HOCKET_CHECK(pid_ >= 0, "a process can be started");
   if (pid_ != 0) return;

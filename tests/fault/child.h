@@ -26,6 +26,8 @@ struct ChildOptions {
   /// where it cannot be made.
   std::string disk_folder = {};
   std::uint64_t disk_bytes = 0;
+  /// A program with a `disk_folder`, whose file systems this one sees as well; 0 if none.
+  pid_t mounts_of = 0;
 };
 
 class Child {

@@ -9,7 +9,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
+#include "core/base/json.h"
+#include "daemon/http/line_limit.h"
 #include "tests/fault/daemon_process.h"
 #include "tests/store/check_store.h"
 #include "tests/store/fixtures.h"
@@ -25,12 +28,17 @@ using ::testing::HasSubstr;
 
 class FullDisk : public ::testing::Test {
  protected:
-  void serve(const ChildOptions& limits, const std::string& store) {
-    store_ = store;
+  void start(const ChildOptions& limits) {
     daemon_ = std::make_unique<DaemonProcess>(
         DaemonProcess::Options{.store = store_, .log = folder_.file("log"), .child = limits});
+    if (daemon_->listens()) client_ = std::make_unique<DaemonClient>(daemon_->port());
+  }
+  std::string log() const { return read_file(folder_.file("log")).value_or(""); }
+
+  void serve(const ChildOptions& limits, const std::string& store) {
+    store_ = store;
+    start(limits);
     if (!daemon_->listens()) return;
-    client_ = std::make_unique<DaemonClient>(daemon_->port());
     StudyDefinition definition{.space = must(Space::make({must(parse_parameter("X=int:1..1000"))})),
                                .objective = {.kind = ObjectiveKind::wall, .argument = {}}};
     definition.method = SearchMethod::random;
@@ -73,6 +81,14 @@ class FullDisk : public ::testing::Test {
     return "/proc/" + std::to_string(daemon_->pid()) + "/root" + path;
   }
 
+  int failures_logged() const {
+    std::istringstream lines(log());
+    int count = 0;
+    for (std::string line; std::getline(lines, line);)
+      count += line.find("request failed") != std::string::npos;
+    return count;
+  }
+
   /// Works until the disk is full, and checks that requests that need no space still succeed.
   void fill() {
     HttpResponse answer{.status = 200};
@@ -80,7 +96,8 @@ class FullDisk : public ::testing::Test {
     EXPECT_EQ(answer.status, 503);
     EXPECT_THAT(answer.body, AllOf(HasSubstr("disk full"), HasSubstr("free some space")));
     EXPECT_GT(told_.size(), 3u);
-    for (int i = 0; i < 5; ++i) EXPECT_EQ(work().status, 503);
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(work().status, 503);
+    EXPECT_EQ(failures_logged(), kLinesOfACause) << "a full disk is not filled by its own log";
     for (const char* target : {"/healthz", "/readyz", "/metrics", "/v1/configs", "/v1/studies",
                                "/v1/studies/s/trials", "/v1/audit", "/v1/jobs"}) {
       EXPECT_EQ(client_->send("GET", target).value().status, 200) << target;
@@ -131,6 +148,72 @@ TEST_F(FullDisk, OfItsOwn) {
   ASSERT_EQ(std::filesystem::file_size(ballast), 1u << 20);
   fill();
   std::filesystem::remove(ballast);
+  expect_recovered();
+}
+
+/// A disk that outlives the daemon, since a process of its own holds it.
+class KeptDisk {
+ public:
+  explicit KeptDisk(const TemporaryFolder& folder) : folder_(folder.file("disk")) {
+    std::filesystem::create_directory(folder_);
+    holder_ = std::make_unique<Child>(ChildOptions{
+        .argv = {"/bin/sh", "-c", "echo held; exec sleep 600"},
+        .out_path = folder.file("holder"),
+        .disk_folder = folder_,
+        .disk_bytes = 3 << 20,
+    });
+    is_made_ = eventually([&] {
+                 return read_file(folder.file("holder")).value_or("") == "held\n" ||
+                        !holder_->is_running();
+               }) &&
+               holder_->is_running();
+  }
+  bool is_made() const { return is_made_; }
+  std::string folder() const { return folder_; }
+  pid_t holder() const { return holder_->pid(); }
+  /// Returns the path by which this process reaches a file of the disk.
+  std::string reached(const std::string& name) const {
+    return "/proc/" + std::to_string(holder()) + "/root" + folder_ + "/" + name;
+  }
+  /// Writes until not a byte is left.
+  void fill_up() const {
+    std::ofstream ballast(reached("ballast"), std::ios::binary | std::ios::app);
+    while (ballast.write(std::string(4096, 'x').data(), 4096).flush()) continue;
+  }
+
+ private:
+  const std::string folder_;
+  std::unique_ptr<Child> holder_;
+  bool is_made_ = false;
+};
+
+TEST_F(FullDisk, KeepsNoKilledDaemonFromStartingAgain) {
+  const KeptDisk disk(folder_);
+  if (!disk.is_made())
+    GTEST_SKIP() << "a file system cannot be made here, not even in a namespace of its own";
+  const ChildOptions on_disk{.mounts_of = disk.holder()};
+  serve(on_disk, disk.folder() + "/store.db");
+  ASSERT_TRUE(daemon_->listens());
+  std::ofstream(disk.reached("ballast")) << std::string(1 << 20, 'x');
+  fill();
+  disk.fill_up();
+  for (int again = 0; again < 2; ++again) {
+    daemon_->kill();
+    start(on_disk);
+    ASSERT_TRUE(daemon_->listens()) << log();
+    EXPECT_EQ(work().status, 503);
+    EXPECT_EQ(client_->send("GET", "/v1/configs/" + key_).value().status, 200);
+  }
+  // Without the index of its log, which takes space to make again, the store cannot be opened.
+  EXPECT_EQ(daemon_->stop(), 0);
+  std::filesystem::remove(disk.reached("store.db-shm"));
+  disk.fill_up();
+  start(on_disk);
+  EXPECT_FALSE(daemon_->listens());
+  EXPECT_THAT(log(), AllOf(HasSubstr("disk full: store " + store_), HasSubstr("free some space")));
+  std::filesystem::remove(disk.reached("ballast"));
+  start(on_disk);
+  ASSERT_TRUE(daemon_->listens()) << log();
   expect_recovered();
 }
 

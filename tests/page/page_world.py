@@ -71,7 +71,7 @@ class World:
             "OPENBLAS_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo",
             "XDG_STATE_HOME": str(self.folder / "state"),
             "XDG_CACHE_HOME": str(self.folder / "cache")}
-        self.tokens = {role: (role * 16)[:32] for role in ROLES}
+        self.tokens = {role: f"{role}-0123456789-0123456789" for role in ROLES}
         self.port = 0
         self._daemon = self._job = self._web = None
         self._write_tokens()

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
+#include <sys/stat.h>
 
 #include <memory>
 #include <string>
@@ -66,6 +67,9 @@ TEST(HttpClientTls, RefusesADaemonThatItDoesNotTrustOrThatHasAnotherName) {
   EXPECT_THAT(get(right, folder.file("none.pem")).error().message,
               ::testing::AllOf(::testing::HasSubstr("HOCKET_CA_FILE: "),
                                ::testing::HasSubstr("none.pem: No such file")));
+  const std::string pipe = folder.file("pipe.pem");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(get(right, pipe).error().message, ::testing::HasSubstr("it is a named pipe"));
   EXPECT_THAT(get(right, ca_file).error().message, ::testing::HasSubstr("not trusted: self"));
   EXPECT_THAT(get(wrong, ca_file).error().message,
               ::testing::HasSubstr("TLS failed: its certificate is not for 127.0.0.1: it is for "

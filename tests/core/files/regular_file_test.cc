@@ -2,7 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <functional>
 
 #include "core/files/file_stream.h"
 #include "tests/odd_files.h"
@@ -50,6 +55,51 @@ TEST(RegularFile, IsWrittenFromItsBeginOrAtItsEnd) {
   ::umask(before);
   ASSERT_EQ(::stat(folder.file("own").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600u);
+}
+
+/// Ends with 0 if a limit on the size of files makes `write` fail, which 64 KiB do not fit into.
+[[noreturn]] void write_beyond_a_limit(const std::function<bool(const std::string&)>& write) {
+  std::signal(SIGXFSZ, SIG_DFL);
+  const rlimit limit = {4096, RLIM_INFINITY};
+  const bool is_limited = ::setrlimit(RLIMIT_FSIZE, &limit) == 0;
+  ::_exit(is_limited && !write(std::string(64 << 10, 'x')) ? 0 : 1);
+}
+
+TEST(RegularFileDeathTest, ALimitOfItsSizeIsAnError) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("file");
+  const auto all = [&](const std::string& text) {
+    const auto written = write_all(open_to_write(path, Writing::from_begin).value(), text, path);
+    return written || written.error().message.find(path) == std::string::npos;
+  };
+  EXPECT_EXIT(write_beyond_a_limit(all), ::testing::ExitedWithCode(0), "");
+  const auto replaced = [&](const std::string& text) { return !!replace_file(path, text); };
+  EXPECT_EXIT(write_beyond_a_limit(replaced), ::testing::ExitedWithCode(0), "");
+  const auto streamed = [&](const std::string& text) {
+    FileWriter out(open_to_write(path, Writing::from_begin).value());
+    out << text << text;
+    return out.close() || out.good();
+  };
+  EXPECT_EXIT(write_beyond_a_limit(streamed), ::testing::ExitedWithCode(0), "");
+}
+
+TEST(RegularFile, IsStreamedInBlocks) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("file");
+  std::string all;
+  {
+    FileWriter out(open_to_write(path, Writing::from_begin).value());
+    for (int i = 0; i < 30'000; ++i) {
+      const std::string number = std::to_string(i) + '\n';
+      out << number;
+      all += number;
+    }
+    const std::string block(200'000, 'b');
+    out.write(block.data(), static_cast<std::streamsize>(block.size()));
+    all += block + "end";
+    out << "end";
+  }  // without close()
+  EXPECT_EQ(read_regular_file(path, 1 << 20).value(), all);
 }
 
 TEST(RegularFile, NothingElseIsOpened) {

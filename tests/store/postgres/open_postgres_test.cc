@@ -145,6 +145,33 @@ TEST_F(OpenPostgres, AStoreOfVersion6IsMigratedUnderAProgramThatHasItOpen) {
   EXPECT_EQ(sql("SELECT count(*) FROM workers"), "0\n") << "they go with their study";
 }
 
+TEST_F(OpenPostgres, AStudyThatNobodyCanReadKeepsNoStoreFromBeingMigrated) {
+  const postgres::Target target{
+      .libpq = must(postgres::open_libpq()), .uri = store_, .shown = "it", .busy_timeout_ms = 5000};
+  const auto older = must(postgres::Session::connect(target));
+  must(postgres::prepare_schema(*older, schema::steps().first(7)));
+  for (const char* table : {"topologies", "workloads"}) {
+    must(older->execute(std::string("INSERT INTO ") + table +
+                        " (id, fingerprint, name, document) VALUES (1, 'f', 'n', '{}')"));
+  }
+  const auto promoted_by = [&](int study, const std::string& definition) {
+    const std::string id = std::to_string(study);
+    must(older->execute("INSERT INTO studies VALUES (" + id + ", 's" + id + "', '[]', '" +
+                        definition + "', 'running', 'o', 1, 1, 1, 1, NULL, 'tune')"));
+    must(
+        older->execute("INSERT INTO promotions (topology_id, workload_id, study_id, config, "
+                       "promoted_at_ns) VALUES (1, 1, " +
+                       id + ", '{}', 1)"));
+  };
+  promoted_by(1, R"({"space":{"X":"int:1..9"}})");
+  promoted_by(2, R"({"space":)");
+  promoted_by(3, R"({"space":[]})");
+  promoted_by(4, "");
+  must(open_store(store_));
+  EXPECT_EQ(sql("SELECT declared FROM promotions ORDER BY id"),
+            "{\"X\":\"int:1..9\"}\n{}\n{}\n{}\n");
+}
+
 TEST_F(OpenPostgres, RefusesTablesOfAnotherProgram) {
   sql("CREATE TABLE audit (x INT)");
   const auto store = open_store(store_);
