@@ -256,6 +256,50 @@ bool reads_or_replaces_a_meeting() {
   return world.must_do(kBob, "GET", "/v1/meetings/nccl-1")["text"] != "the secret";
 }
 
+bool takes_a_pushed_version_from_others() {
+  World world;
+  const auto add = [&](const char* who, const std::string& id) -> SimulatedJob& {
+    world.jobs.push_back(std::make_unique<SimulatedJob>(
+        sample_job(id, 0), [](const ScheduleConfig&) { return 1e6; }, world.jobs.size() + 1));
+    world.jobs.back()->authorization = who;
+    world.jobs.back()->connect(world.daemon);
+    return *world.jobs.back();
+  };
+  const auto run = [&] {
+    for (int i = 0; i < 5; ++i) {
+      for (const auto& job : world.jobs) job->run();
+      world.daemon.tick();
+    }
+  };
+  SimulatedJob& own = add(kBob, "bobs");
+  ScheduleConfig config;
+  config.credit_bytes = 8 << 20;
+  const std::int64_t pushed = world.must_do(kAda, "PUT", "/v1/configs/" + sample_key(),
+                                            {{"config", to_json(config)}})["version"];
+  run();
+  EXPECT_EQ(world.version_at_start(kBob), pushed) << "it was not released";
+  for (const char* id : {"m1", "m2", "m3"}) add(kMallory, id).rolls_back_versions = true;
+  run();
+  EXPECT_NE(world.version_at_start(kMallory), pushed) << "nobody rolled it back";
+  return world.version_at_start(kBob) != pushed || own.version() != pushed;
+}
+
+bool changes_anothers_traces() {
+  const TemporaryFolder folder;
+  SetClock clock;
+  const auto store = open_store_in_memory();
+  Assembled daemon(*store, clock, must(AccessTokens::parse(kTokens)), nullptr, {}, nullptr,
+                   {.folder = folder.file("served"), .url = "http://a"});
+  const std::string set = daemon.ask("POST", "/v1/traces", json::object(), kBob)["set"];
+  const std::string trace = "/v1/traces/" + set + "/0";
+  EXPECT_EQ(daemon.call("PUT", trace, "bob's", kBob).status, 200);
+  for (const char* offset : {"?offset=0", "?offset=5"})
+    daemon.call("PUT", trace + offset, "x", kMallory);
+  daemon.call("PUT", "/v1/traces/" + set + "/1", "x", kMallory);
+  return *daemon.call("GET", trace, "", kRita).body != "bob's" ||
+         daemon.call("GET", "/v1/traces/" + set + "/1", "", kRita).status == 200;
+}
+
 bool tells_a_false_result() {
   World world;
   const json created = world.must_do(
@@ -334,6 +378,11 @@ const std::map<std::pair<std::string, std::string>, Attempt>& attempts() {
        has_a_running_job_measure_lies},
       {{"`report`", "have a running job keep a setting that is slower there"},
        has_anothers_job_keep_what_is_slower},
+      {{"`report`",
+        "take a version that an administrator pushed from another user's jobs by rolling it back"},
+       takes_a_pushed_version_from_others},
+      {{"`report`", "add to the traces of another user's job, or overwrite them"},
+       changes_anothers_traces},
       {{"`report`", "register a setting with a field that nobody declared"},
        [] { return enters_a_field_that_nobody_declared(kMallory, false); }},
       {{"`report`", "read or replace what another user's ranks leave for each other"},
