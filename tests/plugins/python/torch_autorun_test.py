@@ -36,6 +36,46 @@ dist.destroy_process_group()
 """
 
 
+# Ranks that do not all do the same: "subgroup", of which the last only takes part in a barrier;
+# "zero", where a shard is empty; "byhand", where the last rank updates its model without an
+# optimizer.
+UNEVEN = """
+import logging, os, sys
+logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(name)s %(message)s")
+import torch, torch.distributed as dist
+from torch.distributed.optim import ZeroRedundancyOptimizer
+from torch.nn.parallel import DistributedDataParallel
+kind, rank, count = sys.argv[3], int(sys.argv[2]), 3 if sys.argv[3] == "subgroup" else 2
+dist.init_process_group("gloo", init_method="file://" + sys.argv[1], rank=rank, world_size=count)
+torch.manual_seed(0)
+group = dist.new_group([1, 2]) if kind == "subgroup" else None
+if kind != "subgroup" or rank > 0:
+    model = DistributedDataParallel(torch.nn.Linear(512, 512, bias=False), process_group=group)
+    optimizer = None
+    if kind == "zero":
+        optimizer = ZeroRedundancyOptimizer(model.parameters(), torch.optim.AdamW, lr=0.01)
+    elif kind == "subgroup" or rank == 0:
+        optimizer = torch.optim.SGD(model.parameters(), 0.01)
+    generator = torch.Generator().manual_seed(rank)
+    for step in range(8):
+        loss = model(torch.randn(4, 512, generator=generator)).square().mean()
+        loss.backward()
+        print("loss", loss.item().hex())
+        if optimizer:
+            optimizer.step()
+        else:
+            with torch.no_grad():
+                for parameter in model.parameters():
+                    parameter -= 0.01 * parameter.grad
+        model.zero_grad()
+    print("tuned", sum(type(hook).__name__ == "Watch" for part in model.modules()
+                       for hook in part._forward_pre_hooks.values()))
+dist.barrier()
+print("done")
+dist.destroy_process_group()
+"""
+
+
 def python(*arguments, environment=None, path=(AUTORUN, PACKAGES)):
     variables = os.environ | {"PYTHONPATH": ":".join(path), "HOCKET_TORCH": "1", "TESTS": HERE}
     done = subprocess.run([sys.executable, *arguments], env=variables | (environment or {}),
@@ -45,14 +85,14 @@ def python(*arguments, environment=None, path=(AUTORUN, PACKAGES)):
     return done.stdout
 
 
-def train(kind, environment):
-    """Returns what both ranks print."""
+def train(kind, environment, program=PROGRAM, count=2):
+    """Returns what the ranks print."""
     variables = os.environ | {"PYTHONPATH": f"{AUTORUN}:{PACKAGES}", "HOCKET_TORCH": "1",
                               "TESTS": HERE} | environment
     with tempfile.TemporaryDirectory() as folder:
-        ranks = [subprocess.Popen([sys.executable, "-c", PROGRAM, os.path.join(folder, "meeting"),
+        ranks = [subprocess.Popen([sys.executable, "-c", program, os.path.join(folder, "meeting"),
                                    str(rank), kind], env=variables, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, text=True) for rank in range(2)]
+                                  stderr=subprocess.STDOUT, text=True) for rank in range(count)]
         return [rank.communicate(timeout=100)[0] for rank in ranks]
 
 
@@ -94,6 +134,30 @@ class AutorunTest(unittest.TestCase):
     @unittest.skipIf(torch.__version__.startswith("1."), "FSDP2 is newer")
     def test_sharded_models_too(self):
         self.compare("fsdp", 1)
+
+    def compare_uneven(self, kind, count, tuned_ranks, environment=None):
+        with daemon() as served:
+            variables = served.environment | (environment or {})
+            tuned = train(kind, variables, UNEVEN, count)
+            plain = train(kind, variables | {"HOCKET_TORCH": "off"}, UNEVEN, count)
+        for rank, (printed, expected) in enumerate(zip(tuned, plain)):
+            self.assertIn("\ndone\n", "\n" + printed)
+            self.assertEqual(losses(printed), losses(expected))
+            if losses(printed):
+                self.assertIn(f"tuned {int(rank in tuned_ranks)}\n", printed)
+        return tuned
+
+    def test_a_group_of_some_ranks_is_tuned_within_it(self):
+        self.compare_uneven("subgroup", 3, [1, 2])
+
+    def test_a_rank_whose_shard_is_empty_takes_part(self):
+        self.compare_uneven("zero", 2, [0, 1])
+
+    def test_a_rank_that_never_comes_is_waited_for_once(self):
+        printed = self.compare_uneven("byhand", 2, [], {"HOCKET_TORCH_MEETING_S": "0.2"})
+        said = [line for line in "".join(printed).splitlines() if "hocket" in line]
+        self.assertEqual(len(said), 1, said)
+        self.assertIn("left alone: not all of its 2 ranks began within 0.2 s; missing: 1", said[0])
 
     def test_a_process_without_pytorch_imports_nothing_more(self):
         printed = python("-c", "import sys; print([name for name in sys.modules"

@@ -1,40 +1,87 @@
-"""The ranks of a job among themselves: hocket's own gloo group, and what is exchanged over it."""
+"""The ranks that train a model among themselves: hocket's own gloo group, and what is exchanged
+over it."""
 
+import collections
 import ctypes
 import datetime
+import pickle
 import socket
 
 import torch
 import torch.distributed as dist
 
 from hocket.library import Error
+from hocket.torch import meeting
 from hocket.torch.kept_works import kept
+from hocket.torch.subject import LeftAlone
 
 # A rank that is this far behind has left the others, whose own collectives would report it.
 LONGEST_WAIT = datetime.timedelta(minutes=5)
+TIMEOUT = datetime.timedelta(minutes=30)  # of an operation of the group, as of PyTorch's groups
+
+_c10d = dist.distributed_c10d
+_meetings = collections.Counter()  # by the ranks that were to meet
+
+
+def ranks_of(group=None):
+    """Returns the numbers, among all ranks, of a process group's; of all ranks without one."""
+    if group is None:
+        return tuple(range(dist.get_world_size()))
+    return tuple(dist.get_process_group_ranks(group))
+
+
+def _meet(ranks, longest_s):
+    """Returns a store of these ranks alone, all of which are there. Raises LeftAlone."""
+    number, _meetings[ranks] = _meetings[ranks], _meetings[ranks] + 1
+    name = ",".join(map(str, ranks))
+    store = dist.PrefixStore(f"hocket/{number}/{name}", _c10d._get_default_store())
+    own = ranks.index(dist.get_rank())
+    try:
+        missing = meeting.meet(dist.PrefixStore("meeting", store), own, len(ranks), longest_s)
+    except meeting.Undecided as error:
+        raise LeftAlone(str(error)) from None
+    if missing is None:
+        return store
+    late = ", ".join(str(ranks[rank]) for rank in missing) or "one"
+    present = [rank for rank in range(len(ranks)) if rank not in missing]
+    raise LeftAlone(f"not all of its {len(ranks)} ranks began within {longest_s:g} s; missing: "
+                    f"{late}", is_known=own != present[0])
 
 
 class Peers:
-    """All ranks make it, and call its functions, in the same order: each is a collective."""
+    """The ranks of a model, numbered within their group. All make it and call its functions in the
+    same order: each is a collective, of a group that the program does not see.
 
-    def __init__(self):
-        self.group = dist.new_group(backend="gloo")
-        self.rank, self.world_size = dist.get_rank(), dist.get_world_size()
+    PyTorch's new_group() is a collective of all ranks of the job, and names groups by how many each
+    rank has made; a rank that does not train this model would have to take part.
+    """
+
+    def __init__(self, ranks, longest_s):
+        """Raises LeftAlone on all ranks that are there if one has not come after `longest_s`."""
+        self.rank, self.world_size = ranks.index(dist.get_rank()), len(ranks)
+        store = _meet(ranks, longest_s)
+        self.group = _c10d.ProcessGroupGloo(dist.PrefixStore("group", store), self.rank,
+                                            self.world_size, TIMEOUT)
         hosts = self.gather(socket.gethostname())
         self.is_one_host = len(set(hosts)) == 1
         self.ranks_on_host = hosts.count(hosts[self.rank])
 
     def gather(self, word):
         """Returns the words of all ranks."""
-        words = [None] * self.world_size
-        dist.all_gather_object(words, word, group=self.group)
-        return words
+        own = _bytes_of(word)
+        sizes = [torch.zeros(1, dtype=torch.int64) for _ in range(self.world_size)]
+        self._all_gather(sizes, torch.tensor([len(own)]))
+        longest = max(int(size) for size in sizes)
+        words = [torch.zeros(longest, dtype=torch.uint8) for _ in range(self.world_size)]
+        self._all_gather(words, torch.nn.functional.pad(own, (0, longest - len(own))))
+        return [_word_of(word[:int(size)]) for word, size in zip(words, sizes)]
+
+    def _all_gather(self, all_of, own):
+        kept(self.group.allgather([all_of], [own])).wait()
 
     def broadcast(self, word):
         """Returns rank 0's word."""
-        words = [word]
-        dist.broadcast_object_list(words, src=0, group=self.group)
-        return words[0]
+        return self.gather(word if self.rank == 0 else None)[0]
 
     def agree(self, problem):
         """Returns the first rank's problem, for people; None where no rank has one."""
@@ -42,6 +89,14 @@ class Peers:
             if its_problem is not None:
                 return its_problem if self.world_size == 1 else f"{its_problem} (rank {rank})"
         return None
+
+
+def _bytes_of(word):
+    return torch.frombuffer(bytearray(pickle.dumps(word)), dtype=torch.uint8)
+
+
+def _word_of(tensor):
+    return pickle.loads(bytes(tensor.tolist()))
 
 
 class Ballots:
@@ -80,7 +135,7 @@ class Ballots:
             self._tensor.zero_()
         self._floats[self._leaving] = self.leaving is not None
         self._floats[self._steps] = steps
-        self._work = kept(dist.all_reduce(self._tensor, group=self._group, async_op=True))
+        self._work = kept(self._group.allreduce([self._tensor], _c10d.AllreduceOptions()))
         return True
 
     def _attempt(self, call):

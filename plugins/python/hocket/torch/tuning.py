@@ -1,6 +1,7 @@
 """tune(): what the ranks find out and agree on before the first step.
 
-Each collective is called by all ranks in the same order. Between two of them, what fails on a rank
+First they meet, without a collective: whoever is missing does not keep the others waiting. Then each
+collective is called by all ranks in the same order. Between two of them, what fails on a rank
 becomes its problem, a text. The ranks agree on whether there is one: then all leave the model
 alone.
 """
@@ -16,10 +17,11 @@ from hocket.client import Client
 from hocket.torch import buckets, prefetch
 from hocket.torch.crossed import Crossed
 from hocket.torch.job import Job, log
-from hocket.torch.peers import Peers
+from hocket.torch.peers import Peers, ranks_of
 from hocket.torch.subject import LeftAlone
 
 EXPLORE = 0.03
+LONGEST_MEETING_S = 60.0
 _NO_SCHEDULER_KNOBS = {"start": {}, "running": {}}
 _NO = {"off", "0", "no", "false", ""}
 
@@ -29,13 +31,15 @@ def is_off():
     return os.environ.get("HOCKET_TORCH", "on").lower() in _NO
 
 
-def tune(model, optimizer, schedule=False, explore=EXPLORE, name=None):
-    """Tunes a model wrapped by DistributedDataParallel or fully_shard. All ranks call it.
+def tune(model, optimizer, schedule=False, explore=EXPLORE, name=None,
+         longest_meeting_s=LONGEST_MEETING_S):
+    """Tunes a model wrapped by DistributedDataParallel or fully_shard. All ranks of its process
+    group call it: where one has not after `longest_meeting_s`, nothing is tuned.
 
     `schedule`: also let communication cross the barrier between two iterations. `explore`: share of
     the training time that trying may cost; with 0 only what is pushed is taken. `name`: the model's
-    in `hocket jobs`. HOCKET_TORCH_SCHEDULE and HOCKET_TORCH_EXPLORE override them. With
-    HOCKET_TORCH=off, on all ranks, nothing is done.
+    in `hocket jobs`. HOCKET_TORCH_SCHEDULE, HOCKET_TORCH_EXPLORE and HOCKET_TORCH_MEETING_S
+    override them. With HOCKET_TORCH=off, on all ranks, nothing is done.
 
     Raises nothing for a trouble of hocket's own: it logs a warning and returns a Job in which
     nothing is tuned.
@@ -44,7 +48,8 @@ def tune(model, optimizer, schedule=False, explore=EXPLORE, name=None):
         return Job(str(name), "HOCKET_TORCH=off")
     try:
         name = str(name or _name_of(model))
-        return _tune(model, optimizer, _schedule(schedule), _explore(explore), name)
+        longest_s = float(os.environ.get("HOCKET_TORCH_MEETING_S") or longest_meeting_s)
+        return _tune(model, optimizer, _schedule(schedule), _explore(explore), name, longest_s)
     except LeftAlone as reason:
         if not reason.is_known:
             log.warning("hocket: %s: left alone: %s", name, reason)
@@ -105,10 +110,21 @@ class _Start(NamedTuple):
     why: str  # it may not
 
 
-def _tune(model, optimizer, schedule, explore, name):
+def _ranks_of(model):
+    """Returns the ranks that train the model. Each rank finds them by itself."""
+    module = getattr(model, "_orig_mod", model)
+    if buckets.is_ddp(module):
+        return ranks_of(module.process_group)
+    if prefetch.is_fsdp(module):
+        return ranks_of()
+    raise LeftAlone(f"{type(module).__name__} is not wrapped by DistributedDataParallel or "
+                    "fully_shard")
+
+
+def _tune(model, optimizer, schedule, explore, name, longest_s):
     if not (dist.is_available() and dist.is_initialized()):
         raise LeftAlone("torch.distributed is not initialized")
-    peers = Peers()
+    peers = Peers(_ranks_of(model), longest_s)
     found, problem = _attempt(_look, model, peers, schedule)
     _agree(peers, problem)
     subject, plan = found
@@ -173,16 +189,11 @@ def _look(model, peers, schedule):
     module = getattr(model, "_orig_mod", model)
     is_compiled = module is not model
     if buckets.is_ddp(module):
-        if dist.get_world_size(module.process_group) != peers.world_size:
-            raise LeftAlone("its process group is not that of all ranks")
         subject = buckets.Buckets(module, peers.ranks_on_host, is_compiled)
-    elif prefetch.is_fsdp(module):
-        if is_compiled:
-            raise LeftAlone("FSDP: the compiler arranges the communication of a compiled model")
-        subject = prefetch.Prefetch(module, peers.ranks_on_host)
+    elif is_compiled:
+        raise LeftAlone("FSDP: the compiler arranges the communication of a compiled model")
     else:
-        raise LeftAlone(f"{type(module).__name__} is not wrapped by DistributedDataParallel or "
-                        "fully_shard")
+        subject = prefetch.Prefetch(module, peers.ranks_on_host)
     tensors = tuple((name, parameter.numel() * parameter.element_size())
                     for name, parameter in _unwrapped(model).named_parameters()
                     if parameter.requires_grad)

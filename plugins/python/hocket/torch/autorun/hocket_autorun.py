@@ -1,20 +1,36 @@
 """Tunes models of a program that does not call hocket: it watches what the program makes.
 
-A model is tuned when an optimizer over its parameters has made its first step. All ranks reach that
-at the same step, and tune models in the order in which they were wrapped: the collectives of tune()
-pair up, also with several models in a process. PyTorch's own tools, such as torchrun, wrap no model
-and are not affected.
+A model is tuned when an optimizer over its parameters has made its first step: the outermost one
+where an optimizer steps within another, as in ZeroRedundancyOptimizer, because a rank whose shard is
+empty has no inner one. The ranks that train the model reach that at the same step, and tune models
+in the order in which they were wrapped: the collectives of tune() pair up, also with several models
+in a process. A rank that does not reach it within a second is not waited for. PyTorch's own tools,
+such as torchrun, wrap no model and are not affected.
 """
 
 import functools
 import logging
 import os
 import sys
+import threading
 import types
 import weakref
 
 # This module is imported while PyTorch is; hocket.torch, which imports PyTorch, with a first step.
 _waiting = []  # weak references to wrapped models, oldest first
+_LONGEST_MEETING_S = 1.0
+
+
+class _Stepping(threading.local):
+    """The optimizers of a thread that are within a step, and those of them whose first it is."""
+
+    depth = 0
+
+    def __init__(self):
+        self.first = []
+
+
+_stepping = _Stepping()
 
 
 def _wait_for_step(module):
@@ -67,10 +83,19 @@ def _after_first_step(optimizer):
 
     @functools.wraps(inner)
     def step(self, *arguments, **named):
-        result = inner(*arguments, **named)
-        if not had_step:
-            had_step.append(True)
-            _tune_models_of(self)
+        _stepping.depth += 1
+        first = []
+        try:
+            result = inner(*arguments, **named)
+            if not had_step:
+                had_step.append(True)
+                _stepping.first.append(self)
+        finally:
+            _stepping.depth -= 1
+            if _stepping.depth == 0 and _stepping.first:
+                first, _stepping.first = _stepping.first, []
+        for stepped in reversed(first):  # the outermost ended last
+            _tune_models_of(stepped)
         return result
     had_step = []
     optimizer.step = types.MethodType(step, optimizer)
@@ -98,13 +123,13 @@ def _tune_models_of(optimizer):
         _find_hocket()
         from hocket.torch import tune
     except Exception as error:
-        # On all ranks, as they run one program in one environment; none has begun a collective.
+        # On all ranks, as they run one program in one environment; else the others do not wait.
         # Unlike print(), logging lets the program go on where nobody reads standard error.
         logging.getLogger("hocket").warning("hocket: models are not tuned: %s: %s",
                                             type(error).__name__, error)
         return
     for module in outermost:
-        tune(module, optimizer)
+        tune(module, optimizer, longest_meeting_s=_LONGEST_MEETING_S)
 
 
 def _find_hocket():
