@@ -290,7 +290,8 @@ bool LiveController::has_measured() const {
 void LiveController::keep(const AbWindowVerdict& verdict) {
   ++kept_count_;
   budget_.window_ended();
-  say("kept, " + verdict.reason);
+  const std::string changed = changes(current_.config, attempt_->wish.config);
+  say("kept " + (changed.empty() ? "the same knobs" : changed) + ", " + verdict.reason);
   add_outcome(attempt_->wish, ChangeStatus::applied, verdict.reason);
   agreement_.select(attempt_->id);
   tried_.erase(attempt_->id);

@@ -160,7 +160,7 @@ TEST(LiveController, KeepsWhatIsFasterAndSaysSo) {
   EXPECT_EQ(job.runs(), parts_of(kFast));
   EXPECT_EQ(job.controller().config(), parts_of(kFast));
   EXPECT_THAT(job.lines, HasSubstr(": trying trial 7: partition_bytes 1048576\n"));
-  EXPECT_THAT(job.lines, HasSubstr(": kept, "));
+  EXPECT_THAT(job.lines, HasSubstr(": kept "));
   EXPECT_THAT(job.lines, HasSubstr(" % faster\n"));
 }
 

@@ -159,6 +159,25 @@ class AutorunTest(unittest.TestCase):
         self.assertEqual(len(said), 1, said)
         self.assertIn("left alone: not all of its 2 ranks began within 0.2 s; missing: 1", said[0])
 
+    def test_what_is_tuned_is_said_where_nobody_asked_for_a_log(self):
+        plain = UNEVEN.replace("logging.basicConfig(", "(lambda **_: None)(")
+
+        def said(environment):
+            printed = "".join(train("zero", environment, plain))
+            return [line for line in printed.splitlines() if line.startswith("hocket: ")]
+        with daemon() as served:
+            tuned, quiet = (said(served.environment | more)
+                            for more in ({}, {"HOCKET_TORCH_QUIET": "1"}))
+        self.assertEqual(len(tuned), 2, tuned)  # of rank 0 alone
+        self.assertEqual(tuned[0], "hocket: Linear-262.1k: tuned while it trains, beginning with "
+                                   "bucket_cap_bytes 1 MiB")
+        self.assertTrue(tuned[1].startswith("hocket: Linear-262.1k: settled on "), tuned)
+        self.assertEqual(quiet, [])
+        untuned = said({"HOCKET_DAEMON": ""})
+        self.assertEqual(untuned, ["hocket: Linear-262.1k: not tuned: no daemon is named in "
+                                   "HOCKET_DAEMON (`hocket serve` starts one); it trains with "
+                                   "bucket_cap_bytes 1 MiB"])
+
     def test_a_process_without_pytorch_imports_nothing_more(self):
         printed = python("-c", "import sys; print([name for name in sys.modules"
                                " if 'hocket' in name or name == 'torch'])")

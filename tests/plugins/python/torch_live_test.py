@@ -10,6 +10,8 @@ from torch_ranks import log_lines, run_ranks
 import hocket.torch as tuning
 
 KNOB = "bucket_cap_bytes"
+UNTUNED = ("hocket: net: not tuned: no daemon is named in HOCKET_DAEMON (`hocket serve` starts one); "
+           "it trains with bucket_cap_bytes 256 KiB")
 
 
 def explored(rank, schedule):
@@ -67,11 +69,11 @@ class LiveTest(unittest.TestCase):
                 self.assertTrue(watched)
             # Without the daemon, from its store, and with nothing left in the loop.
             stored = run_ranks(started, environment=served.environment | {"HOCKET_DAEMON": ""})
-            for losses, values, watched, status, lines in stored:
+            for rank, (losses, values, watched, status, lines) in enumerate(stored):
                 self.assertEqual(values, {KNOB: 262144})
                 self.assertIn("store", status)
                 self.assertFalse(watched)
-                self.assertEqual(lines, [])
+                self.assertEqual(lines, [] if rank > 0 else [UNTUNED])
         self.compare([losses for losses, *_ in next_job])
         self.compare([losses for losses, *_ in stored])
 

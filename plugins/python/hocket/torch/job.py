@@ -14,8 +14,8 @@ from hocket.torch.counters import Counters
 from hocket.torch.peers import Ballots
 from hocket.torch.steps import StepTimes, Watch, after_each_step
 from hocket.torch.trace import TraceRecorder
+from hocket.torch.voice import is_news, log, shown, tell
 
-log = logging.getLogger("hocket")
 LONGEST_CLOSE_S = 5.0
 # Rounds, on all ranks the same ones: asking DDP for its times takes about as long as a ballot.
 COUNTED_EVERY = 2
@@ -57,6 +57,8 @@ class Job:
         """Begins with the values in force. `client` is None where nothing is to be reported."""
         self._subject, self._values, self._source = subject, start.values, start.source
         self._why = start.why
+        if peers.rank == 0:
+            self._announce(start)
         if client is None:
             return
         self._client = client
@@ -73,11 +75,21 @@ class Job:
         self._at_exit = functools.partial(_close, weakref.ref(self))
         atexit.register(self._at_exit)
 
+    def _announce(self, start):
+        if os.environ.get("HOCKET_CONFIG"):
+            return  # a study's trial, which `hocket tune` tells of
+        values = ", ".join(f"{knob.name} {shown(knob, self._values[knob.name])}"
+                           for knob in self._subject.knobs)
+        what = ("tuned while it trains, beginning with" if start.is_live
+                else f"not tuned: {start.why}; it trains with")
+        tell(f"hocket: {self.name}: {what} {values}")
+
     def warn(self, message):
         log.warning("hocket: %s: %s", self.name, message)
 
     def say(self, line):
-        log.info("hocket: %s: %s", self.name, line)
+        speak = tell if is_news(line) else log.info
+        speak(f"hocket: {self.name}: {line}")
 
     def profile(self, first_round, rounds):
         """Records steps on all ranks, as `hocket profile` asks for them."""
@@ -241,13 +253,13 @@ class Job:
 
     def status(self):
         """Returns lines for people: what is in force, where it is from, and whether it changes."""
-        usual = {knob.name: knob.usual for knob in self._subject.knobs} if self._subject else {}
+        knobs = {knob.name: knob for knob in self._subject.knobs} if self._subject else {}
         lines = [f"{self.name}: " + ("tuned while it trains" if self.is_tuning
                                      else f"not tuned: {self._why}")]
         for name, value in self._values.items():
-            default = ("" if value == usual.get(name, value)
-                       else f" (by default {usual[name]})")
-            lines.append(f"  {name} {value}{default}")
+            knob = knobs[name]
+            default = "" if value == knob.usual else f" (by default {shown(knob, knob.usual)})"
+            lines.append(f"  {name} {shown(knob, value)}{default}")
         if self._source:
             lines.append(f"  at first from: {self._source}")
         return "\n".join(lines)

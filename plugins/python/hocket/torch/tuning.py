@@ -16,9 +16,10 @@ import torch.distributed as dist
 from hocket.client import Client
 from hocket.torch import buckets, prefetch
 from hocket.torch.crossed import Crossed
-from hocket.torch.job import Job, log
+from hocket.torch.job import Job
 from hocket.torch.peers import Peers, ranks_of
 from hocket.torch.subject import LeftAlone
+from hocket.torch.voice import log
 
 EXPLORE = 0.03
 LONGEST_MEETING_S = 60.0
@@ -45,7 +46,7 @@ def tune(model, optimizer, schedule=False, explore=EXPLORE, name=None,
     nothing is tuned.
     """
     if is_off():
-        return Job(str(name), "HOCKET_TORCH=off")
+        return Job(str(name or type(model).__name__), "HOCKET_TORCH=off")
     try:
         name = str(name or _name_of(model))
         longest_s = float(os.environ.get("HOCKET_TORCH_MEETING_S") or longest_meeting_s)
@@ -175,7 +176,7 @@ def _why_not(is_live):
     if is_live:
         return "it can only be changed before the first step"
     return ("a study's trial" if os.environ.get("HOCKET_CONFIG")
-            else "no daemon is named in HOCKET_DAEMON")
+            else "no daemon is named in HOCKET_DAEMON (`hocket serve` starts one)")
 
 
 def _undo(subject, client):

@@ -1,0 +1,39 @@
+"""The lines that a user reads who has configured nothing: that a model is tuned, or why not, each
+setting that is kept, and what it came to."""
+
+import logging
+import os
+import re
+import sys
+
+log = logging.getLogger("hocket")
+_NEWS = re.compile(r"(step \d+: kept |settled on )")
+
+
+def is_news(line):
+    """Returns whether a line of the client is for those who read little."""
+    return _NEWS.match(line) is not None
+
+
+def shown(knob, value):
+    """Returns "4 MiB" for bytes, and other values as they are."""
+    if knob.unit != "B":
+        return str(value)
+    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if value and value % size == 0:
+            return f"{value // size} {unit}"
+    return f"{value} B"
+
+
+def tell(line):
+    """Logs a line at level INFO. Where nobody has asked for that level it is written to standard
+    error, unless HOCKET_TORCH_QUIET is set."""
+    log.info("%s", line)
+    is_shown = log.isEnabledFor(logging.INFO) and log.hasHandlers()
+    if is_shown or os.environ.get("HOCKET_TORCH_QUIET"):
+        return
+    try:
+        sys.stderr.write(line + "\n")
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        pass  # closed, or not there: the program goes on as without hocket
