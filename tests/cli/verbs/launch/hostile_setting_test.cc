@@ -35,6 +35,8 @@ using Words = std::vector<std::string>;
 class HostileSetting : public ::testing::Test {
  protected:
   void SetUp() override {
+    // A daemon's threads may hold the allocator's lock while a child is forked.
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
     unsetenv("HOCKET_DAEMON");
     for (const char* name : {"BASH_ENV", "FOO_FLAG", "MODE", "X"}) unsetenv(name);
   }

@@ -186,6 +186,7 @@ TEST_F(WithTest, ACommandThatCannotStartIsAnError) {
 }
 
 TEST_F(WithTest, ADaemonIsAskedAsWell) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // the daemon's threads may hold locks at a fork
   const RunningDaemon daemon(*store_);
   promote(script(script_), 42);
   const auto with_daemon = [&](const Words& command) {
