@@ -81,7 +81,18 @@ class Peers:
 
     def broadcast(self, word):
         """Returns rank 0's word."""
-        return self.gather(word if self.rank == 0 else None)[0]
+        own = _bytes_of(word)
+        size = torch.tensor([len(own)])
+        self._broadcast(size)
+        if self.rank > 0:
+            own = torch.zeros(int(size), dtype=torch.uint8)
+        self._broadcast(own)
+        return _word_of(own)
+
+    def _broadcast(self, tensor):
+        options = _c10d.BroadcastOptions()
+        options.rootRank = options.rootTensor = 0
+        kept(self.group.broadcast([tensor], options)).wait()
 
     def agree(self, problem):
         """Returns the first rank's problem, for people; None where no rank has one."""
