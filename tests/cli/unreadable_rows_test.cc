@@ -108,22 +108,25 @@ class UnreadableRows : public ::testing::Test {
   const std::string damaged_ = store_.folder().file("damaged.db");
 };
 
+// Every list with every column, each with one of the damages, another one from list to list and
+// from column to column: all damages with all of them take ten times as long, minutes of a
+// processor.
 TEST_F(UnreadableRows, EveryListShowsTheOthers) {
   ASSERT_GT(columns_.size(), 80U);
-  for (const Column& column : columns_) {
-    for (const std::string& value : kDamages) {
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const Column& column = columns_[i];
+    for (std::size_t j = 0; j < kListings.size(); ++j) {
+      const Listing& listing = kListings[j];
+      if (listing.asks_for.contains(column.table)) continue;
+      const std::string& value = kDamages[(i + 3 * j) % kDamages.size()];
       damage(copied(store_.path(), damaged_), column, value);
-      for (const Listing& listing : kListings) {
-        Words words = listing.words;
-        words.insert(words.end(), {"--store", damaged_});
-        const Answer answer = ask_hocket(words);
-        SCOPED_TRACE(column.table + "." + column.name + " = " + value + ": " + shell_text(words) +
-                     "\n" + answer.err);
-        const bool may_fail = listing.asks_for.contains(column.table);
-        if (may_fail) continue;
-        EXPECT_EQ(answer.status, 0);
-        EXPECT_THAT(answer.out, HasSubstr(listing.shows));
-      }
+      Words words = listing.words;
+      words.insert(words.end(), {"--store", damaged_});
+      const Answer answer = ask_hocket(words);
+      SCOPED_TRACE(column.table + "." + column.name + " = " + value + ": " + shell_text(words) +
+                   "\n" + answer.err);
+      EXPECT_EQ(answer.status, 0);
+      EXPECT_THAT(answer.out, HasSubstr(listing.shows));
       if (HasFailure()) return;
     }
   }
