@@ -33,7 +33,7 @@ def run_to_the_end(function, *arguments):
     call = f"import sys, torch_exit_test; torch_exit_test.{function.__name__}(*sys.argv[1:])"
     path = ":".join([HERE, os.environ.get("PYTHONPATH", "")])
     programs = [subprocess.Popen([sys.executable, "-c", call, *each], text=True,
-                                 env=os.environ | {"PYTHONPATH": path},
+                                 env=os.environ | {"PYTHONPATH": path, "HOCKET_TORCH_QUIET": "1"},
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                 for each in arguments]
     try:
