@@ -20,7 +20,12 @@ def kept(work):
     return work
 
 
+def kept_for_good(what):
+    """Returns it with a reference that nobody gives back, not even the interpreter at its end."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(what))
+    return what
+
+
 @atexit.register
-def _keep_for_good():
-    # A reference that nobody gives back, since the interpreter frees what modules have.
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_works))
+def _keep_works():
+    kept_for_good(_works)

@@ -12,7 +12,7 @@ import torch.distributed as dist
 
 from hocket.library import Error
 from hocket.torch import meeting
-from hocket.torch.kept_works import kept
+from hocket.torch.kept_works import kept, kept_for_good
 from hocket.torch.subject import LeftAlone
 
 # A rank that is this far behind has left the others, whose own collectives would report it.
@@ -60,8 +60,9 @@ class Peers:
         """Raises LeftAlone on all ranks that are there if one has not come after `longest_s`."""
         self.rank, self.world_size = ranks.index(dist.get_rank()), len(ranks)
         store = _meet(ranks, longest_s)
-        self.group = _c10d.ProcessGroupGloo(dist.PrefixStore("group", store), self.rank,
-                                            self.world_size, TIMEOUT)
+        # Kept, since a rank that frees it may still have others in its last collective.
+        self.group = kept_for_good(_c10d.ProcessGroupGloo(
+            dist.PrefixStore("group", store), self.rank, self.world_size, TIMEOUT))
         hosts = self.gather(socket.gethostname())
         self.is_one_host = len(set(hosts)) == 1
         self.ranks_on_host = hosts.count(hosts[self.rank])
