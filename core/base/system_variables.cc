@@ -10,8 +10,8 @@ struct VariableUse {
   std::string_view use;
 };
 
-// The variables of a family such as NCCL's are here only if they name files, programs or libraries.
-// Those that hold numbers and switches are left out, because they are tuned.
+// The variables of a family such as NCCL's are here only if they name files, programs or libraries;
+// numbers and switches are tuned, so they are left out.
 constexpr std::array kVariableUses = {
     VariableUse{"PATH", "says where programs are"},
     VariableUse{"LD_* DYLD_* LIBPATH SHLIB_PATH GLIBC_TUNABLES GCONV_PATH LOCPATH NLSPATH "

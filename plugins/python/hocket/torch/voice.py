@@ -1,5 +1,5 @@
-"""The lines that a user reads who has configured nothing: that a model is tuned, or why not, each
-setting that is kept, and what it came to."""
+"""Lines for users who have not configured logging: that a model is tuned, or why not, each setting
+that is kept, and a summary at the end."""
 
 import logging
 import os
@@ -11,7 +11,7 @@ _NEWS = re.compile(r"(step \d+: kept |settled on )")
 
 
 def is_news(line):
-    """Returns whether a line of the client is for those who read little."""
+    """Returns whether a line of the client says that a setting is kept, or sums up at the end."""
     return _NEWS.match(line) is not None
 
 

@@ -123,7 +123,8 @@ def _tune_models_of(optimizer):
         _find_hocket()
         from hocket.torch import tune
     except Exception as error:
-        # On all ranks, as they run one program in one environment; else the others do not wait.
+        # Usually on all ranks, as they run one program in one environment; if not, the others give up
+        # waiting for this one within a second.
         # Unlike print(), logging lets the program go on where nobody reads standard error.
         logging.getLogger("hocket").warning("hocket: models are not tuned: %s: %s",
                                             type(error).__name__, error)
