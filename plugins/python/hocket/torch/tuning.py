@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import torch.distributed as dist
 
-from hocket.client import Client
+from hocket.client import Client, Standing
 from hocket.torch import buckets, prefetch
 from hocket.torch.crossed import Crossed
 from hocket.torch.job import Job
@@ -109,6 +109,7 @@ class _Start(NamedTuple):
     source: str
     is_live: bool  # the setting may change while the job trains
     why: str  # it may not
+    is_searched: bool  # values are also tried, not only taken when they are pushed
 
 
 def _ranks_of(model):
@@ -171,12 +172,13 @@ def _agree(peers, problem):
         raise LeftAlone(reason, is_known=peers.rank > 0)
 
 
-def _why_not(is_live):
+def _why_not(standing, why):
     """Returns why a setting stays as it is while the job trains."""
-    if is_live:
-        return "it can only be changed before the first step"
-    return ("a study's trial" if os.environ.get("HOCKET_CONFIG")
-            else "no daemon is named in HOCKET_DAEMON (`hocket serve` starts one)")
+    if os.environ.get("HOCKET_CONFIG"):
+        return "a study's trial"
+    if not os.environ.get("HOCKET_DAEMON"):
+        return "no daemon is named in HOCKET_DAEMON (`hocket serve` starts one)"
+    return why if standing == Standing.NONE else "it can only be changed before the first step"
 
 
 def _undo(subject, client):
@@ -238,8 +240,11 @@ class _Opening:
         client = self._open(is_live)
         values = {knob.name: client.get(f"job.{knob.name}") for knob in self._subject.knobs}
         source = ": ".join(text for text in (client.source, client.detail) if text)
-        start = _Start(client.config, values, source, client.ballot_size > 0, _why_not(is_live))
-        if not (os.environ.get("HOCKET_DAEMON") or os.environ.get("HOCKET_CONFIG")):
+        standing, why = client.daemon()
+        has_daemon = standing != Standing.NONE
+        start = _Start(client.config, values, source, has_daemon and client.ballot_size > 0,
+                       _why_not(standing, why), self._explore > 0)
+        if not (has_daemon or os.environ.get("HOCKET_CONFIG")):
             client.close()  # there is nobody to report to
             client = None
         return client, start
