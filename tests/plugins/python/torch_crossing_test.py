@@ -62,6 +62,12 @@ def scheduled_rate(program, step):
     program.see(program.optimizer.param_groups[1]["lr"])
 
 
+def train_in_a_subgroup(rank):
+    """Ranks 1 and 2 train, and rank 0 does nothing of the kind."""
+    group = torch.distributed.new_group([1, 2])
+    return train(rank, plain, {"process_group": group}) if rank > 0 else None
+
+
 class CrossingTest(ProgramTest):
     def test_equals_ddp(self):
         cases = {action.__name__: (action, {}) for action in (
@@ -82,6 +88,9 @@ class CrossingTest(ProgramTest):
 
     def test_unused_parameters(self):
         self.assert_equal_to_ddp(run_ranks(train_unused))
+
+    def test_ddp_of_some_of_the_ranks(self):
+        self.assert_equal_to_ddp(run_ranks(train_in_a_subgroup, count=3)[1:])
 
     def test_local_backward(self):
         for view in (False, True):

@@ -9,7 +9,6 @@ those of DDP to the bit whatever the program does between; where it uses them to
 anything, crossing ends by itself, on all ranks at the same iteration.
 """
 
-import datetime
 import logging
 import sys
 
@@ -28,16 +27,19 @@ from hocket.torch.crossing_limits import (
 from hocket.torch.deferred_optimizer import DeferredOptimizer
 from hocket.torch.kept_works import kept
 from hocket.torch.parameter_use import GRADIENT, SET_GRADIENT, ParameterUse
+from hocket.torch.peers import Peers, ranks_of, start_all_reduce
 
-TIMEOUT = datetime.timedelta(minutes=30)  # as of DDP's own group
+LONGEST_MEETING_S = 60.0
 STRIKES = 3  # iterations in a row that use too early what was to be crossed
 
 _log = logging.getLogger("hocket")
 
 
 class Crossing:
-    """All ranks make one at the same place, after DDP and the optimizer and before the training;
-    enable, disable, apply, record and close are called by all ranks between the same two steps.
+    """All ranks of the DDP make one at the same place, after DDP and the optimizer and before the
+    training; enable, disable, apply, record and close are called by all ranks between the same two
+    steps. `peers` are these ranks; without them they meet first, and LeftAlone is raised where one
+    does not come.
 
     `config` is the schedule's: order, partition_bytes, credit_bytes and comm_channels have an
     effect. `off_reason` says why crossing is off for good; None while it is not. An error of
@@ -45,7 +47,7 @@ class Crossing:
     `comm_hook` is the (state, hook) that is registered with DDP: a new reducer needs it too.
     """
 
-    def __init__(self, ddp, optimizer, config=None):
+    def __init__(self, ddp, optimizer, config=None, peers=None):
         self.off_reason = None
         self.early_uses = 0  # iterations in which something was used too early
         self._ddp, self._config = ddp, config
@@ -61,27 +63,20 @@ class Crossing:
         if not isinstance(ddp, DistributedDataParallel):
             self._turn_off("the model is not a DistributedDataParallel")
             return
-        if dist.get_world_size(ddp.process_group) != dist.get_world_size():
-            self._turn_off("DDP's ranks are not all ranks")
+        peers = peers or Peers(ranks_of(ddp.process_group), LONGEST_MEETING_S)
+        reason = peers.agree(why_not(ddp, optimizer))
+        if reason is not None:
+            self._turn_off(reason)
             return
-        self._groups = Groups(TIMEOUT)
+        self._groups = Groups(peers)
         self._groups.provide(channels(config))
-        self._scale = 1.0 / dist.get_world_size(self._groups.control)
-        if not self._all_agree(why_not(ddp, optimizer)):
-            return
+        self._scale = 1.0 / peers.world_size
         self._layout = BucketLayout(ddp)
         self._use = ParameterUse(self._used)
         self._deferred = DeferredOptimizer(optimizer, self._pending.values, self._flush_for,
                                           self._before_step)
         self._bucket_of, self._buckets_of_module = {}, {}
         self._install()
-
-    def _all_agree(self, reason):
-        problems = [None] * dist.get_world_size(self._groups.control)
-        dist.all_gather_object(problems, reason, group=self._groups.control)
-        if any(problems):
-            self._turn_off(next(filter(None, problems)))
-        return not any(problems)
 
     def _install(self):
         """Hooks are global ones, so that models are copied and pickled as ever."""
@@ -158,8 +153,7 @@ class Crossing:
         go = self._vote is not None and not unready
         self._ballot[0] = self._ask
         self._ballot[1] = 0 if self._communicator and self._layout.is_known() else 1
-        self._vote = kept(dist.all_reduce(self._ballot, dist.ReduceOp.MAX,
-                                          group=self._groups.control, async_op=True))
+        self._vote = start_all_reduce(self._groups.control, self._ballot, dist.ReduceOp.MAX)
         return go
 
     def _all_reduce(self, shown):
