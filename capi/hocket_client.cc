@@ -24,6 +24,7 @@
 #include "client/live/live_ballot.h"
 #include "client/start/client.h"
 #include "core/base/json.h"
+#include "core/base/plain_text.h"
 #include "core/step/knob_value.h"
 #include "store/config_source.h"
 #include "store/open.h"
@@ -52,7 +53,14 @@ void register_job(hocket_client& client, const ClientOptions& given) {
   // A daemon must not take a trial for the job's own choice. The user has been warned of a daemon
   // that cannot be named.
   auto daemon = daemon_from_environment();
-  if (client.fetched.source == "trial" || !daemon) return;
+  if (client.fetched.source == "trial") {
+    client.daemon_why = "the program is a study's trial";
+    return;
+  }
+  if (!daemon) {
+    client.daemon_why = daemon.error().message;
+    return;
+  }
   DaemonLinkOptions options{.daemon = std::move(*daemon)};
   options.job.host = host_name();
   options.job.id = make_job_id(options.job.host);
@@ -70,6 +78,7 @@ void register_job(hocket_client& client, const ClientOptions& given) {
   client.report.job = options.job.id;
   client.report.version = options.job.version;
   client.link = open_daemon_link(std::move(options));
+  if (!client.link) client.daemon_why = "a thread could not be started";
 }
 
 void open_ballot(hocket_client& client, const ClientOptions& options) {
@@ -138,6 +147,26 @@ Result<hocket_client*> open(const hocket_client_options* given) {
   return client.release();
 }
 
+Error misused(const std::string& function, const std::string& why) {
+  return {ErrorCode::invalid_argument, function + ": " + why};
+}
+
+Result<int> daemon_standing(hocket_client* client, const char** why) {
+  if (client == nullptr) return failure(misused("hocket_client_daemon", "the client is NULL"));
+  int state = HOCKET_DAEMON_NONE;
+  if (client->link) {
+    const DaemonStanding standing = client->link->standing();
+    state = HOCKET_DAEMON_ASKED + static_cast<int>(standing.state);
+    if (client->daemon_why != standing.why) client->daemon_why = plain_line(standing.why);
+  }
+  if (why != nullptr) *why = client->daemon_why.c_str();
+  return state;
+}
+static_assert(
+    HOCKET_DAEMON_ASKED + static_cast<int>(DaemonStanding::State::asked) == HOCKET_DAEMON_ASKED &&
+    HOCKET_DAEMON_ASKED + static_cast<int>(DaemonStanding::State::away) == HOCKET_DAEMON_AWAY &&
+    HOCKET_DAEMON_ASKED + static_cast<int>(DaemonStanding::State::knows) == HOCKET_DAEMON_KNOWS);
+
 Result<int> get_knob(const char* config_json, const char* name, std::int64_t* value) {
   if (config_json == nullptr || name == nullptr || value == nullptr)
     return failure(ErrorCode::invalid_argument, "hocket_config_get: an argument is NULL");
@@ -182,10 +211,6 @@ std::vector<ChangeOutcome> refuse_changes(DaemonLink& link) {
     outcomes.push_back(std::move(outcome));
   }
   return outcomes;
-}
-
-Error misused(const std::string& function, const std::string& why) {
-  return {ErrorCode::invalid_argument, function + ": " + why};
 }
 
 bool is_time(std::int64_t ns) {
@@ -333,6 +358,13 @@ Result<int> measured(hocket_client* client, const char* name, double value, cons
   return 0;
 }
 
+Result<const char*> progress(hocket_client* client) {
+  HOCKET_TRY(check_live(client, "hocket_client_progress"));
+  const auto now = client->live->progress();
+  client->progress_json = now ? text_of(to_json(*now)) : "{}";
+  return client->progress_json.c_str();
+}
+
 Result<int> close(hocket_client& client) {
   if (client.live) client.live->finish();
   if (client.rank > 0) return 0;
@@ -375,6 +407,10 @@ std::int64_t hocket_client_version(const hocket_client* client) {
   return client->fetched.version;
 }
 
+int hocket_client_daemon(hocket_client* client, const char** why) {
+  return hocket::guarded(-1, [&] { return hocket::daemon_standing(client, why); });
+}
+
 int hocket_config_get(const char* config_json, const char* knob, std::int64_t* value) {
   return hocket::guarded(-1, [&] { return hocket::get_knob(config_json, knob, value); });
 }
@@ -412,6 +448,10 @@ int hocket_step_counted(hocket_client* client, std::int64_t step, std::int64_t w
                         std::int64_t computed_ns) {
   return hocket::guarded(
       -1, [&] { return hocket::step_counted(client, step, waited_ns, computed_ns); });
+}
+
+const char* hocket_client_progress(hocket_client* client) {
+  return hocket::guarded<const char*>(nullptr, [&] { return hocket::progress(client); });
 }
 
 int hocket_client_is_trying(const hocket_client* client) {

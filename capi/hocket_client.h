@@ -167,6 +167,17 @@ const char* hocket_client_key(const hocket_client* client);
 // Returns the daemon's version of the initial configuration; 0 if it is not from the daemon.
 int64_t hocket_client_version(const hocket_client* client);
 
+// Returns whether the daemon takes part in the job on rank 0, one of the values below, and sets
+// *why, unless NULL, to a line for the user: why it does not, or "". The line is valid until the
+// next call of this function with this client. NONE holds to the end: HOCKET_DAEMON is not set or
+// cannot be used, the program is a study's trial, or the rank is above 0. After AWAY the daemon is
+// asked again and again.
+#define HOCKET_DAEMON_NONE 0
+#define HOCKET_DAEMON_ASKED 1  // it has not answered yet
+#define HOCKET_DAEMON_AWAY 2   // it cannot be reached, or refuses the job
+#define HOCKET_DAEMON_KNOWS 3  // it knows the job, which can be tuned
+int hocket_client_daemon(hocket_client* client, const char** why);
+
 // Reads one knob of a configuration's JSON, which may leave knobs out: "partition_bytes",
 // "credit_bytes", "streams", "comm_channels" or another integer; "order", which is one of the
 // values below, or another choice, as the place of its word among those in
@@ -234,6 +245,16 @@ int hocket_ranks_counted(hocket_client* client, int64_t step, const int64_t* wai
 
 // Returns 1 while a configuration is compared with the one before it, which alternate then; else 0.
 int hocket_client_is_trying(const hocket_client* client);
+
+// Says how the job does, for its own output, on rank 0 of a program with `knobs`: a JSON object
+// with "step", "iteration_ns" (median of the latest ones with the present configuration), "tried"
+// and "kept" (configurations), "explored_share" (of the time, what trying has cost); where the
+// ranks count (hocket_step_counted) also "exposed_share", of an iteration, in which communication
+// is under way and nothing is computed on the rank that waits least; and "late_rank" and "late_ns"
+// where most iterations wait for one rank, and how long. "{}" before an iteration time is known.
+// Returns NULL for a client without `knobs`. Valid until the next call with this client. Not for
+// every step: it takes some microseconds.
+const char* hocket_client_progress(hocket_client* client);
 
 // Says what the program has measured itself, for `hocket top`, `hocket jobs` and the daemon's
 // metrics: a value with a name of 1 to 64 of a-z, 0-9 and "_", which ends in its unit

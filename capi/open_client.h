@@ -25,6 +25,8 @@ struct hocket_client {
   hocket::RunReport run;  ///< for a study that runs this program
   std::optional<hocket::IterationLog> log;
   std::unique_ptr<hocket::DaemonLink> link;  ///< null without a daemon
+  std::string daemon_why;                    ///< what hocket_client_daemon said last
+  std::string progress_json;                 ///< what hocket_client_progress said last
   hocket::JobReport report;                  ///< the common part of the reports to it
 
   hocket::SteadyClock clock;

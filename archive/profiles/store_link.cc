@@ -32,6 +32,8 @@ class StoreLink final : public DaemonLink {
     if (thread_.joinable()) thread_.join();
   }
 
+  DaemonStanding standing() const override { return {DaemonStanding::State::knows, ""}; }
+
   std::optional<DaemonMessage> take() override {
     const std::lock_guard lock(mutex_);
     return messages_.take();

@@ -5,14 +5,28 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "core/protocol/job_message.h"
 
 namespace hocket {
 
+/// The daemon's part in the job at present.
+struct DaemonStanding {
+  enum class State {
+    asked,  ///< it has not answered yet
+    away,   ///< it cannot be reached or refuses the job, and is asked again
+    knows   ///< it knows the job
+  };
+  State state = State::asked;
+  std::string why = {};  ///< of State::away, for people; contains the daemon's own words
+};
+
 class DaemonLink {
  public:
   virtual ~DaemonLink() = default;
+
+  virtual DaemonStanding standing() const = 0;
 
   /// Returns the next message that has arrived and was not taken yet, or nothing. Only the newest
   /// message of each type is kept. The order is configuration, request for a profile, candidate; a

@@ -60,6 +60,11 @@ class HttpDaemonLink final : public DaemonLink {
     }
   }
 
+  DaemonStanding standing() const override {
+    const std::lock_guard lock(mutex_);
+    return standing_;
+  }
+
   std::optional<DaemonMessage> take() override {
     const std::lock_guard lock(mutex_);
     return messages_.take();
@@ -89,13 +94,15 @@ class HttpDaemonLink final : public DaemonLink {
     if (error.code == ErrorCode::interrupted) return;
     {
       const std::lock_guard lock(mutex_);
-      if (std::exchange(away_, true)) return;
+      const bool is_known = standing_.state == DaemonStanding::State::away;
+      standing_ = {DaemonStanding::State::away, error.message};
+      if (is_known) return;
     }
     warn(error.message + "; the job goes on and tries again");
   }
   void heard() {
     const std::lock_guard lock(mutex_);
-    away_ = false;
+    standing_ = {DaemonStanding::State::knows, ""};
   }
 
   /// Sleeps for `time_ns`. Returns false as soon as the link is stopping.
@@ -141,8 +148,8 @@ class HttpDaemonLink final : public DaemonLink {
     while (!stopping()) {
       const auto key = register_job(watch_client_);
       const Error error = key ? watch_once(*key, backoff) : key.error();
-      // An unknown job is not reported as an error: the next pass of the loop registers it again.
-      if (error.code != ErrorCode::not_found) lost(error);
+      // A job that a restarted daemon does not know is registered again by the next pass.
+      if (!key || error.code != ErrorCode::not_found) lost(error);
       if (!pause(backoff.next_ns())) return;
     }
   }
@@ -236,13 +243,14 @@ class HttpDaemonLink final : public DaemonLink {
   std::set<std::string, std::less<>> warned_types_;  // used only by watching_
   std::size_t unused_events_ = 0;                    // used only by watching_
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_:
   JobDescription job_;
   NewestMessages messages_;
   ReportQueue queue_;
-  bool away_ = false, stopping_ = false;
+  DaemonStanding standing_;
+  bool stopping_ = false;
 
   HttpClient watch_client_, report_client_;
   std::thread watching_, reporting_;

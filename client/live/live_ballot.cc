@@ -130,6 +130,11 @@ void LiveBallot::note(const std::string& text) {
   if (controller_) controller_->note(text);
 }
 
+std::optional<JobProgress> LiveBallot::progress() const {
+  const std::lock_guard lock(mutex_);
+  return controller_ ? controller_->progress() : std::nullopt;
+}
+
 void LiveBallot::tune() {
   while (auto message = link_->take()) {
     const auto complete = [&](auto& received) {

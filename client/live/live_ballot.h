@@ -128,6 +128,8 @@ class LiveBallot {
   const ScheduleConfig& config() const { return controller_ ? controller_->config() : running_; }
   double explored() const { return controller_ ? controller_->explored() : 0; }
   bool decides_alone() const { return options_.decides_alone; }
+  /// Rank 0: returns how the job does; nothing before that is known, and without a link.
+  std::optional<JobProgress> progress() const;
   bool is_trying() const { return controller_ && controller_->is_trying(); }
   /// Rank 0: adds what the job has measured itself to the next reports. Returns false if there are
   /// too many names.

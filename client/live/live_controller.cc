@@ -17,6 +17,8 @@ namespace {
 constexpr double kHopeless = 10;
 /// Relative change of the usual iteration time beyond which earlier rejections no longer count.
 constexpr double kOtherTime = 0.1;
+/// Counted entries that say how the job does now.
+constexpr std::size_t kMostRecentCounted = 50;
 /// A window may take one in so many of the job's iterations so far, and at least the second number.
 constexpr std::size_t kPartOfWindow = 4, kShortestWindow = 40;
 
@@ -138,6 +140,10 @@ void LiveController::iteration(std::int64_t step, int id, std::int64_t iteration
 }
 
 void LiveController::counted(CountedSteps counted) {
+  if (!attempt_) {
+    recent_counted_.push_back(counted);
+    if (recent_counted_.size() > kMostRecentCounted) recent_counted_.pop_front();
+  }
   counted_ranks_ += counted.ranks.size();
   counted_.push_back(std::move(counted));
   for (; counted_ranks_ > kMaxReportedCounters; counted_.pop_front())
@@ -307,6 +313,7 @@ void LiveController::keep(const AbWindowVerdict& verdict) {
 
 void LiveController::take_over(const Wish& wish, int id) {
   current_ = {id, wish.config, wish.version.value_or(0)};
+  recent_counted_.clear();
 }
 
 void LiveController::add_outcome(const Wish& wish, ChangeStatus status,
@@ -356,6 +363,16 @@ std::optional<JobReport> LiveController::take_report() {
                    values_,
                    note_,
                    std::move(counted)};
+}
+
+std::optional<JobProgress> LiveController::progress() const {
+  if (recent_ns_.empty()) return std::nullopt;
+  return JobProgress{.step = step_,
+                     .iteration_ns = usual_ns(),
+                     .waiting = waiting_of(recent_counted_, usual_ns()),
+                     .explored = explored(),
+                     .tried = tried_count_,
+                     .kept = kept_count_};
 }
 
 std::string LiveController::summary() const {

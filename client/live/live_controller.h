@@ -27,6 +27,7 @@
 #include "client/live/ab_window.h"
 #include "client/live/activity_sum.h"
 #include "client/live/exploration_budget.h"
+#include "client/live/job_progress.h"
 #include "client/live/profile_turn.h"
 #include "client/live/switch_agreement.h"
 #include "core/base/result.h"
@@ -95,6 +96,8 @@ class LiveController {
   void counted(CountedSteps counted);
   /// Returns the share of the training time that exploration has cost.
   double explored() const { return budget_.spent(); }
+  /// Returns how the job does; nothing before its iteration time is known.
+  std::optional<JobProgress> progress() const;
 
  private:
   struct Current {
@@ -180,6 +183,8 @@ class LiveController {
   std::string note_;
   std::deque<CountedSteps> counted_;
   std::size_t counted_ranks_ = 0;  ///< number of ranks in all of counted_
+  /// The latest under current_, for progress(); at most kMostRecentCounted.
+  std::deque<CountedSteps> recent_counted_;
   bool ends_ = false;
   bool finished_ = false;  ///< the job has ended and the last report was not taken yet
 };

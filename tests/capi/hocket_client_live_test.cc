@@ -224,8 +224,16 @@ TEST_F(HocketClientLive, PushesAndCandidatesReachBothRanksAtOneStep) {
   hocket_client* const first = open();
   const std::array clients = {first, open(1, hocket_client_config(first))};
   EXPECT_STREQ(hocket_client_source(clients[1]), "rank 0");
+  EXPECT_STREQ(hocket_client_progress(first), "{}") << "no iteration time is known";
   const auto changes = train_all(clients, daemon);
 
+  const char* why = nullptr;
+  EXPECT_EQ(hocket_client_daemon(first, &why), HOCKET_DAEMON_KNOWS);
+  EXPECT_STREQ(why, "");
+  const auto progress = parse_object(hocket_client_progress(first), "progress").value();
+  EXPECT_EQ(progress["tried"], 2) << progress;
+  EXPECT_EQ(progress["kept"], 2) << progress;
+  EXPECT_NEAR(progress["iteration_ns"].get<double>(), 606'000, 12'000);
   EXPECT_EQ(changes[0], changes[1]);
   ASSERT_GE(changes[0].size(), 2u) << "there, there";
   EXPECT_EQ(changes[0].back().second, kFaster);

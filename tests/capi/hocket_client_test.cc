@@ -227,6 +227,39 @@ TEST_F(HocketClient, OwnKnobsAreAPartOfTheKeyAndAcceptedOnesAreUsed) {
   EXPECT_THAT(refusal(), HasSubstr("the job does not have streams; it has job.depth"));
 }
 
+TEST_F(HocketClient, WhetherADaemonTakesPartIsSaidWithTheReason) {
+  const auto standing = [&](const char* address) {
+    if (address != nullptr) ::setenv("HOCKET_DAEMON", address, 1);
+    hocket_client* const client = hocket_client_open(&options_);
+    EXPECT_NE(client, nullptr) << hocket_error();
+    const char* why = nullptr;
+    int state = hocket_client_daemon(client, &why);
+    while (state == HOCKET_DAEMON_ASKED) state = hocket_client_daemon(client, &why);
+    std::pair said(state, std::string(why));
+    EXPECT_EQ(hocket_client_daemon(client, nullptr), state);
+    EXPECT_EQ(hocket_client_close(client), 0);
+    return said;
+  };
+  EXPECT_EQ(standing(nullptr),
+            std::pair(HOCKET_DAEMON_NONE, std::string("HOCKET_DAEMON is not set")));
+  const auto [state, why] = standing("127.0.0.1:7077");
+  EXPECT_EQ(state, HOCKET_DAEMON_NONE);
+  EXPECT_THAT(why, HasSubstr("HOCKET_DAEMON: the daemon's address must be http://HOST:PORT"));
+  const auto [away, refused] = standing("http://127.0.0.1:1");
+  EXPECT_EQ(away, HOCKET_DAEMON_AWAY);
+  EXPECT_THAT(refused, HasSubstr("Connection refused"));
+  FakeDaemon strict([](FakeDaemon::Peer& peer) {
+    while (peer.read()) peer.write(http_answer(401, R"({"error":{"message":"no \u001b token"}})"));
+  });
+  const auto [barred, unauthorized] = standing(strict.url().c_str());
+  EXPECT_EQ(barred, HOCKET_DAEMON_AWAY);
+  EXPECT_THAT(unauthorized, AllOf(HasSubstr(" token"), Not(HasSubstr("\x1b"))));
+  ::setenv("HOCKET_CONFIG", R"({"format":"hocket-schedule","version":1})", 1);
+  EXPECT_EQ(standing("http://127.0.0.1:1"),
+            std::pair(HOCKET_DAEMON_NONE, std::string("the program is a study's trial")));
+  EXPECT_EQ(hocket_client_daemon(nullptr, nullptr), -1);
+}
+
 TEST_F(HocketClient, AReportThatCannotBeWrittenIsAnError) {
   ::setenv("HOCKET_REPORT", "/no/such/folder/report", 1);
   hocket_client* const client = hocket_client_open(&options_);
@@ -388,12 +421,14 @@ TEST(HocketClientAbi, TheLibraryShowsWhatTheHeadersDeclareAndNothingElse) {
                            "hocket_client_abi",
                            "hocket_client_close",
                            "hocket_client_config",
+                           "hocket_client_daemon",
                            "hocket_client_detail",
                            "hocket_client_get",
                            "hocket_client_is_trying",
                            "hocket_client_key",
                            "hocket_client_measured",
                            "hocket_client_open",
+                           "hocket_client_progress",
                            "hocket_client_report",
                            "hocket_client_save_traces",
                            "hocket_client_source",

@@ -31,6 +31,8 @@ class LocalDaemonLink final : public DaemonLink {
     return version_;
   }
 
+  DaemonStanding standing() const override { return {DaemonStanding::State::knows, ""}; }
+
   std::optional<DaemonMessage> take() override {
     const std::lock_guard lock(mutex_);
     return messages_.take();

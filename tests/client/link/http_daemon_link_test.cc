@@ -97,6 +97,15 @@ DaemonMessage next_message(DaemonLink& link) {
   }
 }
 
+/// Returns the link's standing once it is in `state`.
+DaemonStanding standing_in(DaemonStanding::State state, const DaemonLink& link) {
+  for (;;) {
+    auto standing = link.standing();
+    if (standing.state == state) return standing;
+    std::this_thread::yield();
+  }
+}
+
 JobReport iterations(std::vector<std::int64_t> times_ns) {
   return {.job = "job-1", .iteration_ns = std::move(times_ns)};
 }
@@ -112,6 +121,30 @@ auto has_trial(int trial) {
     }
     return false;
   };
+}
+
+TEST(HttpDaemonLink, SaysWhetherTheDaemonKnowsTheJob) {
+  std::atomic<bool> serves = false;
+  FakeDaemon daemon([&](FakeDaemon::Peer& peer) {
+    while (const auto request = peer.read()) {
+      if (!serves) {
+        // As from a server that is none of hocket's.
+        peer.write(http_answer(404, "<html>"));
+      } else if (request->is("POST /v1/jobs ")) {
+        peer.write(http_answer(200, json{{"key", link_key_text()}}.dump()));
+      } else {
+        peer.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n");
+        return;
+      }
+    }
+  });
+  DaemonLinkOptions options{.daemon = daemon.access(), .job = {.id = "job-1"}};
+  options.backoff = {.first_ns = 1'000'000, .most_ns = 2'000'000};
+  const auto link = open_daemon_link(std::move(options));
+  const auto away = standing_in(DaemonStanding::State::away, *link);
+  EXPECT_THAT(away.why, HasSubstr("404"));
+  serves = true;
+  EXPECT_EQ(standing_in(DaemonStanding::State::knows, *link).why, "");
 }
 
 TEST(HttpDaemonLink, RegistersAndGivesTheNewestMessageOfEachType) {

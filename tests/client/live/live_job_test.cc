@@ -23,6 +23,7 @@ class MemoryLink final : public DaemonLink {
   void push(std::int64_t version, const ScheduleConfig& config) {
     messages_.push_back(ConfigMessage{version, config, ""});
   }
+  DaemonStanding standing() const override { return {DaemonStanding::State::knows, ""}; }
   std::optional<DaemonMessage> take() override {
     if (messages_.empty()) return std::nullopt;
     auto message = messages_.front();

@@ -317,19 +317,29 @@ TEST_F(SlurmClusterTest, AControllerThatRestartsIsWaitedFor) {
 
 TEST_F(SlurmClusterTest, LostNodesAndTimeLimitsAreMadeUpFor) {
   // Slurm looks at limits of time twice a minute, so both happen together.
-  Followed followed(slurm_, submission(kEndless, 3, {"-n", "2", "--no-requeue", "--time=10"}),
-                    clock_);
+  const std::string lines = folder_.file("lines");
+  Followed followed(
+      slurm_,
+      submission("echo >> " + lines + "; " + kEndless, 3, {"-n", "2", "--no-requeue", "--time=10"}),
+      clock_);
   const std::string job = followed.job();
   for (const std::string index : {"0", "1", "2"})
     ASSERT_TRUE(followed.notes("task " + job + "_" + index + " runs")) << followed.all;
+  // To Slurm a task runs before its node has started it. If the node ends in between, the task is
+  // requeued even with --no-requeue.
+  ASSERT_EQ(
+      eventually([&] { return text_of(lines); }, [](const auto& text) { return text.size() >= 3; }),
+      "\n\n\n");
   const std::string node = task_in(SlurmState::running, job, 1).nodes;
   // An end that is past when the controller reads it would be refused.
   cluster_->output_of({"scontrol", "update", "JobId=" + job + "_0", "EndTime=now+3"});
   const int number = node.at(1) - '0';
   cluster_->stop_node(number);
-  EXPECT_TRUE(followed.notes("task " + job + "_0 ran out of time; submitted another, "));
+  EXPECT_TRUE(followed.notes("task " + job + "_0 ran out of time; submitted another, "))
+      << followed.all << followed.error;
   EXPECT_TRUE(
-      followed.notes("task " + job + "_1 lost its node (" + node + "); submitted another, "));
+      followed.notes("task " + job + "_1 lost its node (" + node + "); submitted another, "))
+      << followed.all << followed.error;
   EXPECT_THAT(followed.gone, UnorderedElementsAre("slurm-" + job + "_0", "slurm-" + job + "_1"));
   EXPECT_EQ(followed.fleet.live_tasks(), 3);
   cluster_->start_node(number);
