@@ -42,10 +42,10 @@ def _with_small_buckets(knob):
 class Crossed:
     """The knobs of a model's buckets and of crossing. All ranks make it at the same place."""
 
-    def __init__(self, buckets, optimizer):
+    def __init__(self, buckets, optimizer, peers):
         self._buckets = buckets
         self._now = {knob.name: knob.usual for knob in KNOBS}
-        self._crossing = Crossing(buckets.module, optimizer, _schedule_of(self._now))
+        self._crossing = Crossing(buckets.module, optimizer, _schedule_of(self._now), peers)
         self.knobs = buckets.knobs
         if self._crossing.off_reason is None:
             buckets.own_hook = self._crossing.comm_hook

@@ -11,8 +11,9 @@ from hocket.torch.parameter_use import can_watch
 # The ranks tell each other a reason by its place.
 REASONS = (
     "",
-    "the program uses gradients before optimizer.step(), as gradient clipping and GradScaler do",
-    "the program uses parameters between the iterations",
+    "all gradients are used before optimizer.step(), as by gradient clipping and GradScaler, so "
+    "there is nothing to gain",
+    "all parameters are used between the iterations, so there is nothing to gain",
     "the optimizer cannot be stepped in parts",
     "the program is compiled",
     "Join is in use",

@@ -132,7 +132,7 @@ def _tune(model, optimizer, schedule, explore, name, longest_s):
     subject, plan = found
     _agree(peers, None if peers.broadcast(plan) == plan else "its model differs from rank 0's")
     if plan.crosses:
-        subject = Crossed(subject, optimizer)
+        subject = Crossed(subject, optimizer, peers)
     job = Job(name, "")
     # Without a daemon nothing changes while the job trains, nor in a study's trial.
     is_live = bool(os.environ.get("HOCKET_DAEMON")) and not os.environ.get("HOCKET_CONFIG")
