@@ -56,6 +56,10 @@ class Crossed:
         return self._buckets.module
 
     @property
+    def why_fixed(self):
+        return self._buckets.why_fixed
+
+    @property
     def hook_options(self):
         return self._buckets.hook_options
 

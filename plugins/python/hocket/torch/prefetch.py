@@ -59,6 +59,7 @@ class Prefetch:
     """
 
     hook_options = {"prepend": True}  # before FSDP's own hook prefetches
+    why_fixed = None
 
     def __init__(self, root, ranks_on_host=1, available=memory.available_bytes):
         self._root, self._ranks_on_host, self._available = root, ranks_on_host, available

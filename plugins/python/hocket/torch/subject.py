@@ -4,6 +4,7 @@ A subject has
     module          whose forward pass begins an iteration
     hook_options    of register_forward_pre_hook, so that apply() comes early enough
     knobs           hocket.Knob of each, equal on all ranks
+    why_fixed       why no knob changes while the job trains, or None
     accept(values)  why this rank cannot run with the values, by the knobs' names, or None
     apply(values)   puts the values into force; called on all ranks before the same forward pass
     undo()          leaves the model as it was, as far as nothing has been trained yet

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch.distributed as dist
 
 from hocket.client import Client, Standing
-from hocket.torch import buckets, prefetch
+from hocket.torch import buckets, fsdp1, prefetch
 from hocket.torch.crossed import Crossed
 from hocket.torch.job import Job
 from hocket.torch.peers import Peers, ranks_of
@@ -34,7 +34,7 @@ def is_off():
 
 def tune(model, optimizer, schedule=False, explore=EXPLORE, name=None,
          longest_meeting_s=LONGEST_MEETING_S):
-    """Tunes a model wrapped by DistributedDataParallel or fully_shard. All ranks of its process
+    """Tunes a model wrapped by DistributedDataParallel, fully_shard or FullyShardedDataParallel. All ranks of its process
     group call it: where one has not after `longest_meeting_s`, nothing is tuned.
 
     `schedule`: also let communication cross the barrier between two iterations. `explore`: share of
@@ -74,10 +74,20 @@ def _explore(given):
 
 
 def _unwrapped(model):
-    """Returns the module that DistributedDataParallel or fully_shard has wrapped."""
+    """Returns the program's own module."""
     outer = getattr(model, "_orig_mod", model)
-    inner = outer.module if buckets.is_ddp(outer) else outer
+    inner = outer.module if buckets.is_ddp(outer) or fsdp1.is_fsdp1(outer) else outer
     return getattr(inner, "_orig_mod", inner)
+
+
+def _parameters(model):
+    """Returns of each parameter its name, its number of elements, the bytes of one, and whether it
+    is trained."""
+    outer = getattr(model, "_orig_mod", model)
+    if fsdp1.is_fsdp1(outer):
+        return fsdp1.whole_parameters(outer)
+    return [(name, parameter.numel(), parameter.element_size(), parameter.requires_grad)
+            for name, parameter in _unwrapped(model).named_parameters()]
 
 
 def _name_of(model):
@@ -85,7 +95,7 @@ def _name_of(model):
     module = _unwrapped(model)
     # fully_shard derives a class from the model's.
     kind = type(module).__mro__[2] if prefetch.is_fsdp(module) else type(module)
-    count = sum(parameter.numel() for parameter in module.parameters())
+    count = sum(elements for _, elements, *_ in _parameters(model))
     for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if count >= size:
             return f"{kind.__name__}-{count / size:.1f}{unit}"
@@ -115,12 +125,12 @@ class _Start(NamedTuple):
 def _ranks_of(model):
     """Returns the ranks that train the model. Each rank finds them by itself."""
     module = getattr(model, "_orig_mod", model)
-    if buckets.is_ddp(module):
+    if buckets.is_ddp(module) or fsdp1.is_fsdp1(module):
         return ranks_of(module.process_group)
     if prefetch.is_fsdp(module):
         return ranks_of()
-    raise LeftAlone(f"{type(module).__name__} is not wrapped by DistributedDataParallel or "
-                    "fully_shard")
+    raise LeftAlone(f"{type(module).__name__} is not wrapped by DistributedDataParallel, "
+                    "fully_shard or FullyShardedDataParallel")
 
 
 def _tune(model, optimizer, schedule, explore, name, longest_s):
@@ -172,13 +182,13 @@ def _agree(peers, problem):
         raise LeftAlone(reason, is_known=peers.rank > 0)
 
 
-def _why_not(standing, why):
+def _why_not(subject, standing, why):
     """Returns why a setting stays as it is while the job trains."""
     if os.environ.get("HOCKET_CONFIG"):
         return "a study's trial"
     if not os.environ.get("HOCKET_DAEMON"):
         return "no daemon is named in HOCKET_DAEMON (`hocket serve` starts one)"
-    return why if standing == Standing.NONE else "it can only be changed before the first step"
+    return why if standing == Standing.NONE else subject.why_fixed
 
 
 def _undo(subject, client):
@@ -195,11 +205,12 @@ def _look(model, peers, schedule):
         subject = buckets.Buckets(module, peers.ranks_on_host, is_compiled)
     elif is_compiled:
         raise LeftAlone("FSDP: the compiler arranges the communication of a compiled model")
+    elif fsdp1.is_fsdp1(module):
+        subject = fsdp1.Fsdp1(module, peers.ranks_on_host)
     else:
         subject = prefetch.Prefetch(module, peers.ranks_on_host)
-    tensors = tuple((name, parameter.numel() * parameter.element_size())
-                    for name, parameter in _unwrapped(model).named_parameters()
-                    if parameter.requires_grad)
+    tensors = tuple((name, elements * size)
+                    for name, elements, size, is_trained in _parameters(model) if is_trained)
     return subject, _Plan(type(subject).__name__, subject.knobs, tensors,
                           bool(schedule) and buckets.is_ddp(module))
 
@@ -243,7 +254,7 @@ class _Opening:
         standing, why = client.daemon()
         has_daemon = standing != Standing.NONE
         start = _Start(client.config, values, source, has_daemon and client.ballot_size > 0,
-                       _why_not(standing, why), self._explore > 0)
+                       _why_not(self._subject, standing, why), self._explore > 0)
         if not (has_daemon or os.environ.get("HOCKET_CONFIG")):
             client.close()  # there is nobody to report to
             client = None
