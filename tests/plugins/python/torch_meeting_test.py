@@ -6,6 +6,7 @@ import random
 import unittest
 
 import torch.distributed as dist
+from interleavings import every_sequence
 from torch_ranks import run_ranks
 
 from hocket.torch import meeting
@@ -84,25 +85,7 @@ def run(size, present, choose, ends=(), twice=()):
 
 
 def every_run(size, present, most, **options):
-    """Runs with every sequence of choices, of which the first `most` are varied."""
-    prefix = []
-    while True:
-        taken, counts = [], []
-
-        def choose(count, taken=taken, counts=counts, prefix=prefix):
-            choice = prefix[len(taken)] if len(taken) < len(prefix) else 0
-            if len(taken) >= most:
-                choice = len(taken) % count  # all go on in turn
-            taken.append(choice)
-            counts.append(count)
-            return choice
-        yield run(size, present, choose, **options)
-        at = min(len(taken), most) - 1
-        while at >= 0 and taken[at] + 1 >= counts[at]:
-            at -= 1
-        if at < 0:
-            return
-        prefix = taken[:at] + [taken[at] + 1]
+    return every_sequence(lambda choose: run(size, present, choose, **options), most)
 
 
 class MeetingTest(unittest.TestCase):

@@ -16,6 +16,7 @@ from torch_net import LAYERS, STEPS, WIDTH, Net, batch, make, one_step, plain
 from torch_ranks import log_lines, run_ranks
 
 import hocket.torch as tuning
+from hocket.client import Standing
 from hocket.torch import buckets
 from hocket.torch import tuning as tune_module
 from hocket.torch.steps import WARM_UP_STEPS
@@ -38,6 +39,12 @@ class FakeClient:
         self.value = type(self).start or options["own_knobs"][0].usual
         self.is_closed = False
         self.made.append(self)
+
+    def daemon(self):
+        return Standing.KNOWS, ""
+
+    def progress(self):
+        return {}
 
     def get(self, _):
         return self.value

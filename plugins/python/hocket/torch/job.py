@@ -2,15 +2,16 @@
 
 import atexit
 import functools
-import logging
 import os
 import time
 import weakref
 
 import torch
 
+from hocket.client import Standing
 from hocket.torch.cadence import Cadence
 from hocket.torch.counters import Counters
+from hocket.torch.news import News, settings_text
 from hocket.torch.opening import is_trial
 from hocket.torch.peers import Ballots
 from hocket.torch.steps import StepTimes, Watch, after_each_step
@@ -39,7 +40,7 @@ class Job:
         """A job in which nothing is tuned, for this reason."""
         self.name, self._why = name, why
         self._client = self._subject = self._ballots = self._pending = None
-        self._recorder = None
+        self._recorder = self._news = None
         self._restore = self._at_exit = None
         self._hooks = []
         self._begins_anew = False
@@ -107,13 +108,11 @@ class Job:
             self._end(None)
 
     def _announce(self, start):
-        if os.environ.get("HOCKET_CONFIG"):
-            return  # a study's trial, which `hocket tune` tells of
-        values = ", ".join(f"{knob.name} {shown(knob, self._values[knob.name])}"
-                           for knob in self._subject.knobs)
-        what = ("tuned while it trains, beginning with" if start.is_live
-                else f"not tuned: {start.why}; it trains with")
-        tell(f"hocket: {self.name}: {what} {values}")
+        settings = settings_text(self._subject.knobs, self._values)
+        if start.is_live:
+            self._news = News(self.name, settings, start.is_searched)
+        elif not is_trial():  # of trials `hocket tune` tells
+            tell(f"hocket: {self.name}: not tuned: {start.why}; it trains with {settings}")
 
     def warn(self, message):
         log.warning("hocket: %s: %s", self.name, message)
@@ -243,6 +242,8 @@ class Job:
         changes = self._client.step_ended()
         if counted is not None:
             self._client.counted(number, *counted)
+        if self._news is not None:
+            self._news.step_ended(self._client, self._step, self._values)
         if changes:
             self._pending = {knob.name: self._client.get(f"job.{knob.name}")
                              for knob in self._subject.knobs}
@@ -256,6 +257,9 @@ class Job:
 
     def _end(self, why, longest_wait_s=0):
         """Ends the tuning; what is in force stays. A change that all ranks wait for still comes."""
+        news, self._news = self._news, None
+        if news is not None:
+            news.ended()
         if why is not None:
             self._why = str(why)
             log.warning("hocket: %s: tuned no longer: %s", self.name, why)
@@ -292,11 +296,19 @@ class Job:
         if self._at_exit is not None:
             atexit.unregister(self._at_exit)
 
+    def _state(self):
+        if not self.is_tuning:
+            return f"not tuned: {self._why}"
+        standing, why = self._client.daemon() if self._is_first else (Standing.KNOWS, "")
+        if standing == Standing.AWAY:
+            return f"not tuned until the daemon takes the job: {why}"
+        return ("tuned while it trains" if standing == Standing.KNOWS
+                else "tuned while it trains once the daemon has answered")
+
     def status(self):
         """Returns lines for people: what is in force, where it is from, and whether it changes."""
         knobs = {knob.name: knob for knob in self._subject.knobs} if self._subject else {}
-        lines = [f"{self.name}: " + ("tuned while it trains" if self.is_tuning
-                                     else f"not tuned: {self._why}")]
+        lines = [f"{self.name}: {self._state()}"]
         for name, value in self._values.items():
             knob = knobs[name]
             default = "" if value == knob.usual else f" (by default {shown(knob, knob.usual)})"

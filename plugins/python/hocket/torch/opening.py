@@ -10,7 +10,7 @@ import os
 import weakref
 from typing import NamedTuple
 
-from hocket.client import Client
+from hocket.client import Client, Standing
 from hocket.torch.subject import LeftAlone
 
 _NO_SCHEDULER_KNOBS = {"start": {}, "running": {}}
@@ -24,6 +24,7 @@ class Start(NamedTuple):
     source: str
     is_live: bool  # the setting may change while the job trains
     why: str  # it may not
+    is_searched: bool  # values are also tried, not only taken when they are pushed
 
 
 def attempt(function, *arguments):
@@ -55,12 +56,13 @@ def is_trial():
     return bool(os.environ.get("HOCKET_CONFIG"))
 
 
-def _why_not(is_live):
+def _why_not(standing, why):
     """Returns why a setting stays as it is while the job trains."""
-    if is_live:
-        return "it can only be changed before the first step"
-    return ("a study's trial" if is_trial()
-            else "no daemon is named in HOCKET_DAEMON (`hocket serve` starts one)")
+    if is_trial():
+        return "a study's trial"
+    if not os.environ.get("HOCKET_DAEMON"):
+        return "no daemon is named in HOCKET_DAEMON (`hocket serve` starts one)"
+    return why if standing == Standing.NONE else "it can only be changed before the first step"
 
 
 def _weakly(method):
@@ -124,9 +126,11 @@ class Opening:
         client = self._open(job, subject, self._may_be_live)
         values = {knob.name: client.get(f"job.{knob.name}") for knob in subject.knobs}
         source = ": ".join(text for text in (client.source, client.detail) if text)
-        start = Start(client.config, values, source, client.ballot_size > 0,
-                      _why_not(self._may_be_live))
-        if not (os.environ.get("HOCKET_DAEMON") or is_trial()):
+        standing, why = client.daemon()
+        has_daemon = standing != Standing.NONE
+        start = Start(client.config, values, source, has_daemon and client.ballot_size > 0,
+                      _why_not(standing, why), self._explore > 0)
+        if not (has_daemon or is_trial()):
             client.close()  # there is nobody to report to
             client = None
         return client, start
