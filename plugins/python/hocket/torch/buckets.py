@@ -15,7 +15,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from hocket.client import Knob
 from hocket.torch import compiler, memory
-from hocket.torch.subject import LeftAlone
+from hocket.torch.subject import LeftAlone, Subject
 
 KNOB = "bucket_cap_bytes"
 LOW_BYTES, HIGH_BYTES = 256 << 10, 256 << 20
@@ -83,7 +83,7 @@ def _first_cap_bytes(ddp):
     return ddp.bucket_bytes_cap
 
 
-class Buckets:
+class Buckets(Subject):
     """The knob bucket_cap_bytes of a DistributedDataParallel module.
 
     Its default is DDP's own cap. The cap of the first bucket stays DDP's unless it is above the
@@ -101,7 +101,8 @@ class Buckets:
         _check_use(ddp, self._sparse)
         self._own_cap, self._own_first_cap = ddp.bucket_bytes_cap, _first_cap_bytes(ddp)
         self._ready_order = None
-        self.own_hook = None  # (state, hook) that hocket itself has registered
+        # (state, hook) that hocket itself has registered; () when it is not needed any more.
+        self.own_hook = None
         self._hook()
         self._bytes = sum(p.numel() * p.element_size() for p in self._parameters)
         low = min(LOW_BYTES, self._own_cap)
@@ -171,7 +172,7 @@ class Buckets:
         Without a hook the name is empty. Raises LeftAlone where it may not be registered again.
         """
         name = self._ddp._get_ddp_logging_data().get("comm_hook", "")
-        if not name:
+        if not name or self.own_hook == ():
             return "", None
         if self.own_hook is not None:
             return name, lambda reducer: dist._register_comm_hook(reducer, *self.own_hook)

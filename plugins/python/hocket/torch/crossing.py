@@ -93,6 +93,11 @@ class Crossing:
                           for p in self._ddp.parameters() if p.requires_grad]
         process_hooks.add(self)
 
+    @property
+    def is_crossing(self):
+        """Whether the gradients of the last backward pass cross."""
+        return self._crossing
+
     # The backward pass.
 
     def _hook(self, _, bucket):  # DDP wants this name
@@ -193,23 +198,15 @@ class Crossing:
         """Makes a schedule for the buckets that were learned."""
         self._close_communicator()
         buckets = self._layout.buckets
-        first_uses = [min((self._order.get(p, len(self._order)) for p in bucket.parameters),
-                          default=0) for bucket in buckets]
-        places = sorted(range(len(buckets)), key=lambda i: (first_uses[i], -i))
-        priorities = [places.index(i) for i in range(len(buckets))]
         try:
-            self._communicator = Communicator(self._groups, self._config,
-                                              [bucket.buffer for bucket in buckets], priorities)
+            self._communicator = Communicator(
+                self._groups, self._config, [bucket.buffer for bucket in buckets],
+                self._layout.priorities(self._order))
         except Error as error:
             _log.warning("hocket: %s", error)
             self._ask = SCHEDULE
         self._bucket_of = {p: bucket for bucket in buckets for p in bucket.parameters}
-        self._buckets_of_module = {}
-        for part in self._ddp.modules():
-            own = {self._bucket_of[p].number: self._bucket_of[p]
-                   for p in part.parameters(recurse=False) if p in self._bucket_of}
-            if own:
-                self._buckets_of_module[part] = list(own.values())
+        self._buckets_of_module = self._layout.by_module(self._bucket_of)
 
     def _queue_note(self):
         """Notes the versions of the gradients when DDP, which queues its own end of the backward

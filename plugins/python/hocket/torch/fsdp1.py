@@ -10,7 +10,7 @@ import torch
 
 from hocket.client import Knob
 from hocket.torch import memory
-from hocket.torch.subject import LeftAlone
+from hocket.torch.subject import LeftAlone, Subject
 
 FORWARD, BACKWARD = "forward_prefetch", "backward_prefetch"
 
@@ -39,7 +39,7 @@ def whole_parameters(root):
     return found
 
 
-class Fsdp1:
+class Fsdp1(Subject):
     """The knobs forward_prefetch, "off" or "on", and backward_prefetch: the next module is gathered
     before ("pre") or after ("post") the gradients of the present one, or not ahead ("none").
 
@@ -47,7 +47,6 @@ class Fsdp1:
     """
 
     hook_options = {}
-    why_fixed = None
 
     def __init__(self, root, ranks_on_host=1, available=memory.available_bytes):
         self._root, self._ranks_on_host, self._available = root, ranks_on_host, available
