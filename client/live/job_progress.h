@@ -40,6 +40,8 @@ struct JobProgress {
   std::optional<Waiting> waiting = {};
   double explored = 0;  ///< share of the time that trying has cost
   int tried = 0, kept = 0;
+
+  bool operator==(const JobProgress&) const = default;
 };
 
 /// Returns it as hocket_client_progress does (capi/hocket_client.h).

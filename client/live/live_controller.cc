@@ -28,15 +28,21 @@ std::string milliseconds(double ns) {
   return text;
 }
 
-/// Returns the knobs in which `to` differs, with their values: "streams 4, order fifo".
+std::string value_text(const std::string& knob, const nlohmann::json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_integer() && knob.ends_with("_bytes"))
+    return size_with_unit(value.get<std::int64_t>());
+  return value.dump();
+}
+
+/// Returns the knobs in which `to` differs, with their values: "streams 4, bucket_bytes 4 MiB".
 std::string changes(const ScheduleConfig& from, const ScheduleConfig& to) {
   const auto values = knob_values(to);
   std::string text;
   for (const std::string& name : changed_knobs(from, to)) {
     // A knob of a region may no longer exist.
     const auto value = values.value(name, nlohmann::json("as elsewhere"));
-    text += (text.empty() ? "" : ", ") + name + " " +
-            (value.is_string() ? value.get<std::string>() : value.dump());
+    text += (text.empty() ? "" : ", ") + name + " " + value_text(name, value);
   }
   return text;
 }
@@ -376,6 +382,9 @@ std::optional<JobProgress> LiveController::progress() const {
 }
 
 std::string LiveController::summary() const {
+  if (tried_count_ + left_out_ == 0)
+    return "nothing was tried" +
+           (recent_ns_.empty() ? "" : "; iteration " + milliseconds(usual_ns()));
   const std::string changed = changes(options_.config, current_.config);
   std::string text =
       "settled on " + (changed.empty() ? "the configuration that it began with" : changed);

@@ -148,8 +148,9 @@ class LiveController {
   void add_outcome(const Wish& wish, ChangeStatus status, const std::string& message);
   void count_cost(int id, std::int64_t iteration_ns, bool settled);
   double usual_ns() const;
-  /// Returns what came of the tuning: "settled on …: iteration 52.3 ms -> 48.1 ms, …". The times
-  /// are medians over iterations under the first and the last configuration alone.
+  /// Returns what came of the tuning: "nothing was tried; …", or "settled on …: iteration 52.3 ms
+  /// -> 48.1 ms, …". The times are medians over iterations under the first and the last
+  /// configuration alone.
   std::string summary() const;
   void say(const std::string& text) const;
 

@@ -19,6 +19,16 @@ std::string percent(double share) {
   return text;
 }
 
+std::string size_with_unit(std::int64_t bytes, std::string_view between) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  while (bytes != 0 && unit + 1 < std::size(kUnits) && bytes % 1024 == 0) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return std::to_string(bytes) + std::string(between) + kUnits[unit];
+}
+
 Result<double> parse_percent(std::string_view text, double most) {
   double value = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -1,9 +1,10 @@
 #pragma once
 
-// Text for people and shells: percentages, text of other programs made printable, quoted command
-// lines, trimmed white space. Pure functions; thread-safe.
+// Text for people and shells: percentages, sizes, text of other programs made printable, quoted
+// command lines, trimmed white space. Pure functions; thread-safe.
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,10 @@ namespace hocket {
 
 /// Returns "12.3 %" for 0.1234, "0.12 %" for 0.00123.
 std::string percent(double share);
+
+/// Returns "25 MiB" or "4097 B": the number of bytes with the largest unit that leaves a whole one.
+/// A command line takes it with "" between number and unit.
+std::string size_with_unit(std::int64_t bytes, std::string_view between = " ");
 
 /// Returns 0.03, 0.005, 0.03 for "3%", "0.5 %", "3". invalid_argument for anything else, and
 /// outside 0 to `most` percent.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/base/text.h"
 #include "core/step/schedule_config.h"
 #include "core/step/step_description.h"
 #include "job/training/step_measurement.h"
@@ -16,14 +17,6 @@ constexpr std::string_view kPrefix = "emulated:", kLink = "link=";
 Error wrong_device(std::string_view text, const std::string& why) {
   return {ErrorCode::invalid_argument, "--device: expected " + std::string(kEmulatedDeviceForm) +
                                            ", found \"" + std::string(text) + "\": " + why};
-}
-
-/// Returns the number with the largest unit that leaves a whole one.
-std::string size_text(std::int64_t bytes) {
-  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  std::size_t unit = 0;
-  for (; unit + 1 < std::size(kUnits) && bytes % 1024 == 0; ++unit) bytes /= 1024;
-  return std::to_string(bytes) + kUnits[unit];
 }
 
 Result<void> check_measuring(const RunOptions& run) {
@@ -92,9 +85,9 @@ Result<EmulatedDeviceSpec> parse_emulated_device(std::string_view text) {
   const auto bytes = parse_size(options.substr(0, comma));
   if (!bytes) return failure(wrong_device(text, bytes.error().message));
   if (*bytes < DeviceArena::kAlignmentBytes || *bytes > kMaxStepTaskBytes) {
-    return failure(wrong_device(text, "a device has at least " +
-                                          std::to_string(DeviceArena::kAlignmentBytes) +
-                                          " B and at most " + size_text(kMaxStepTaskBytes)));
+    return failure(
+        wrong_device(text, "a device has at least " + std::to_string(DeviceArena::kAlignmentBytes) +
+                               " B and at most " + size_with_unit(kMaxStepTaskBytes, "")));
   }
   EmulatedDeviceSpec device{.memory_bytes = *bytes};
   if (comma == std::string_view::npos) return device;
@@ -107,7 +100,7 @@ Result<EmulatedDeviceSpec> parse_emulated_device(std::string_view text) {
 }
 
 std::string to_string(const EmulatedDeviceSpec& device) {
-  std::string text = std::string(kPrefix) + size_text(device.memory_bytes);
+  std::string text = std::string(kPrefix) + size_with_unit(device.memory_bytes, "");
   if (device.link) text += "," + std::string(kLink) + to_string(*device.link);
   return text;
 }

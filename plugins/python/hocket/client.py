@@ -11,6 +11,7 @@ step_ended() in every step, in the order that the header gives.
 """
 
 import ctypes
+import enum
 import json
 import logging
 import os
@@ -39,6 +40,15 @@ class Knob:
     unit: str | None = None
     choices: tuple[str, ...] = ()
     running: bool = False
+
+
+class Standing(enum.IntEnum):
+    """The daemon's part in a job: HOCKET_DAEMON_… of the header."""
+
+    NONE = 0
+    ASKED = 1
+    AWAY = 2
+    KNOWS = 3
 
 
 class _Tensor(ctypes.Structure):
@@ -175,6 +185,7 @@ class Client:
         self._read = function("hocket_ballot_read", c_int, c_void_p, address)
         self._step_ended = function("hocket_step_ended", c_int, c_void_p)
         self._iteration = function("hocket_iteration", c_int, c_void_p, c_int64, c_int64)
+        self._daemon = function("hocket_client_daemon", c_int, c_void_p, POINTER(c_char_p))
         self._counted = function("hocket_step_counted", c_int, c_void_p, c_int64, c_int64, c_int64)
 
     def __enter__(self):
@@ -211,6 +222,21 @@ class Client:
     @property
     def version(self):
         return function("hocket_client_version", c_int64, c_void_p)(self._open())
+
+    def daemon(self):
+        """Returns the daemon's Standing and, for people, why it takes no part; rank 0."""
+        why = c_char_p()
+        standing = self._daemon(self._open(), why)
+        if standing < 0:
+            raise_error()
+        return Standing(standing), (why.value or b"").decode(errors="replace")
+
+    def progress(self):
+        """Returns how the job does, as a dictionary, which is empty before that is known; rank 0."""
+        text = function("hocket_client_progress", c_char_p, c_void_p)(self._open())
+        if text is None:
+            raise_error()
+        return json.loads(text)
 
     def get(self, knob):
         """Returns a knob of the next step's configuration; of a choice of the program's own its

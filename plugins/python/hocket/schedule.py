@@ -18,7 +18,7 @@ import traceback
 from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_void_p
 from typing import NamedTuple
 
-from hocket.library import function, raise_error
+from hocket.library import Error, function, raise_error
 
 LONG_S = 86_400
 
@@ -66,7 +66,8 @@ class Schedule:
 
     `config` and `step` are JSON texts or objects, equal on all ranks. `broadcast(buffer)` is called
     with a writable memoryview of a few hundred bytes, on a thread of the library: it sends rank 0's
-    to all other ranks; what it raises fails the schedule. Errors are hocket.Error.
+    to all other ranks; what it raises fails the schedule, and is printed unless it is a
+    hocket.Error. Errors are hocket.Error.
     """
 
     def __init__(self, rank, world_size, config=None, step=None, broadcast=None,
@@ -88,6 +89,8 @@ class Schedule:
             try:
                 broadcast(memoryview((ctypes.c_char * size).from_address(address)).cast("B"))
                 return 0
+            except Error:
+                return 1
             except BaseException:  # no exception crosses the interface
                 traceback.print_exc()
                 return 1

@@ -159,7 +159,7 @@ TEST(LiveController, KeepsWhatIsFasterAndSaysSo) {
   job.steps(3);
   EXPECT_EQ(job.runs(), parts_of(kFast));
   EXPECT_EQ(job.controller().config(), parts_of(kFast));
-  EXPECT_THAT(job.lines, HasSubstr(": trying trial 7: partition_bytes 1048576\n"));
+  EXPECT_THAT(job.lines, HasSubstr(": trying trial 7: partition_bytes 1 MiB\n"));
   EXPECT_THAT(job.lines, HasSubstr(": kept "));
   EXPECT_THAT(job.lines, HasSubstr(" % faster\n"));
 }
@@ -229,12 +229,11 @@ TEST(LiveController, EndsInOneLineThatSaysWhatCameOfIt) {
   job.steps(40);
   job.lines.clear();
   job.controller().finish();
-  EXPECT_THAT(
-      job.lines,
-      testing::MatchesRegex("settled on partition_bytes 1048576: iteration (99|100|101)\\.[0-9] ms "
-                            "-> (79|80|81)\\.[0-9] ms, (18|19|20|21)\\.[0-9] % faster; tried 2: "
-                            "kept 1, went back from 1; "
-                            "left out 1; trying took [0-9.]+ % of the time\n"));
+  EXPECT_THAT(job.lines, testing::MatchesRegex(
+                             "settled on partition_bytes 1 MiB: iteration (99|100|101)\\.[0-9] ms "
+                             "-> (79|80|81)\\.[0-9] ms, (18|19|20|21)\\.[0-9] % faster; tried 2: "
+                             "kept 1, went back from 1; "
+                             "left out 1; trying took [0-9.]+ % of the time\n"));
 }
 
 TEST(LiveController, WithoutAChangeTheLineComparesNothing) {
@@ -250,6 +249,36 @@ TEST(LiveController, WithoutAChangeTheLineComparesNothing) {
                                     "left out 0; trying took [0-9.]+ % of the time\n"));
 }
 
+TEST(LiveController, WithoutATrialTheLineSaysThatNothingWasTried) {
+  TunedJob job;
+  job.steps(40);
+  job.lines.clear();
+  job.controller().finish();
+  EXPECT_THAT(job.lines,
+              testing::MatchesRegex("nothing was tried; iteration (99|100|101)\\.[0-9] ms\n"));
+}
+
+TEST(LiveController, SaysHowTheJobDoes) {
+  TunedJob job;
+  EXPECT_EQ(job.controller().progress(), std::nullopt);
+  job.candidate(1, kFast);
+  EXPECT_EQ(job.outcome().status, ChangeStatus::applied);
+  job.steps(40);
+  const auto without = job.controller().progress();
+  ASSERT_TRUE(without);
+  EXPECT_NEAR(without->iteration_ns, 80e6, 2e6);
+  EXPECT_EQ(without->tried, 1);
+  EXPECT_EQ(without->kept, 1);
+  EXPECT_EQ(without->waiting, std::nullopt) << "nobody counts";
+  for (int i = 0; i < 100; ++i)
+    job.controller().counted(
+        {.ranks = {{.waited_ns = 40'000'000}, {.waited_ns = i < 50 ? 1 : 20'000'000}}});
+  const auto with = job.controller().progress();
+  ASSERT_TRUE(with->waiting);
+  EXPECT_EQ(*with->waiting, (Waiting{.exposed_ns = 20e6, .late_rank = 1, .late_ns = 20e6}))
+      << "of the latest steps";
+}
+
 TEST(LiveController, WhatAnOperatorDecidedIsTakenEvenIfItIsSlower) {
   TunedJob job;
   job.controller().receive(ConfigMessage{3, parts_of(kSlow), "rollback", true});
@@ -257,7 +286,7 @@ TEST(LiveController, WhatAnOperatorDecidedIsTakenEvenIfItIsSlower) {
   job.steps(60);
   EXPECT_EQ(job.runs(), parts_of(kSlow));
   EXPECT_EQ(job.controller().version(), 3);
-  EXPECT_THAT(job.lines, HasSubstr("took version 3 (rollback) at once: partition_bytes 4096\n"));
+  EXPECT_THAT(job.lines, HasSubstr("took version 3 (rollback) at once: partition_bytes 4 KiB\n"));
   // It is the current configuration from then on, and others are compared with it.
   job.candidate(1, kFast);
   EXPECT_EQ(job.outcome().status, ChangeStatus::applied);

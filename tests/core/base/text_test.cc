@@ -35,6 +35,16 @@ TEST(Percent, IsReadAsPeopleWriteIt) {
   }
 }
 
+TEST(SizeWithUnit, TakesTheLargestUnitThatLeavesAWholeNumber) {
+  EXPECT_EQ(size_with_unit(0), "0 B");
+  EXPECT_EQ(size_with_unit(1023), "1023 B");
+  EXPECT_EQ(size_with_unit(1024), "1 KiB");
+  EXPECT_EQ(size_with_unit(25 << 20), "25 MiB");
+  EXPECT_EQ(size_with_unit((25 << 20) + 1), "26214401 B");
+  EXPECT_EQ(size_with_unit(std::int64_t{1} << 62), "4194304 TiB");
+  EXPECT_EQ(size_with_unit(-2048, ""), "-2KiB");
+}
+
 TEST(Printable, KeepsOneEndWithinTheLimit) {
   EXPECT_EQ(printable("abcdef", 3), "abc");
   EXPECT_EQ(printable("abcdef", 3, true), "def");

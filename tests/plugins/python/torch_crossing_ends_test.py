@@ -1,16 +1,18 @@
 """Where crossing would be wrong or gain nothing it ends, with the reason, on all ranks; and a program
 computes what it computes under plain DDP, to the bit, before and after."""
 
+import inspect
 import itertools
 import os
+import re
 import unittest
 
 import torch
 import torch.distributed as dist
 from torch_program import (
-    LAYERS, Program, ProgramTest, average, backward_after_step, checkpoint, clipping, closure, config,
-    evaluation, gradients_read, parameters_read, plain, second_backward, train, two_steps,
-    whole_model_saved)
+    LAYERS, Program, ProgramTest, accumulated_average, average, backward_after_step, checkpoint,
+    clipping, closure, config, evaluation, gradients_read, one_gradient_clipped,
+    parameters_read, plain, second_backward, train, two_steps, whole_model_saved)
 from torch_ranks import run_ranks
 
 from hocket.torch.crossing import Crossing
@@ -92,11 +94,13 @@ def why_off(rank, change):
 class CrossingEndsTest(ProgramTest):
     def test_ends_where_it_would_gain_nothing(self):
         for action, reason in ((clipping, "before optimizer.step"),
+                               (one_gradient_clipped, "before optimizer.step"),
                                (second_backward, None), (two_steps, "in parts"),
                                (closure, "before optimizer.step"),
                                (parameters_read, "between the iterations"),
                                (gradients_read, "between the iterations"), (evaluation, "between"),
-                               (average, "between the iterations"), (checkpoint, None),
+                               (average, "between the iterations"),
+                               (accumulated_average, "between the iterations"), (checkpoint, None),
                                (whole_model_saved, "between the iterations"),
                                (backward_after_step, None)):
             with self.subTest(action.__name__):
@@ -106,6 +110,18 @@ class CrossingEndsTest(ProgramTest):
                     for _, (_, _, last, found) in results:
                         self.assertIn(reason, found)
                         self.assertLessEqual(set(last), {0})
+
+    def test_the_reason_names_the_line_of_the_program(self):
+        for action, innermost in (
+                (clipping, clipping), (average, average),
+                (whole_model_saved, whole_model_saved), (parameters_read, Program.see),
+                (two_steps, Program.step)):
+            with self.subTest(action.__name__):
+                lines, first = inspect.getsourcelines(innermost)
+                for _, (*_, reason) in run_ranks(train, action):
+                    line = re.search(r"torch_program\.py:(\d+)\)$", reason)
+                    self.assertIn(int(line[1]) if line else reason,
+                                  range(first, first + len(lines)))
 
     def test_clips_later(self):
         for view in (False, True):

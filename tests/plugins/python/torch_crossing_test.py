@@ -9,8 +9,8 @@ import warnings
 import torch
 from torch_program import (
     ACTIONS, OPTIMIZERS, Program, ProgramTest, autocast, config, kept_gradients, late_zero_grad,
-    model_zero_grad, no_sync, no_zero_grad, own_zero_grad, plain, rate, reconfigured, switched,
-    train)
+    model_zero_grad, no_sync, no_zero_grad, one_gradient_read, one_parameter_read,
+    own_zero_grad, parameters_read_at_times, plain, rate, reconfigured, switched, train)
 from torch_ranks import run_ranks
 
 
@@ -62,11 +62,18 @@ def scheduled_rate(program, step):
     program.see(program.optimizer.param_groups[1]["lr"])
 
 
+def train_in_a_subgroup(rank):
+    """Ranks 1 and 2 train, and rank 0 does nothing of the kind."""
+    group = torch.distributed.new_group([1, 2])
+    return train(rank, plain, {"process_group": group}) if rank > 0 else None
+
+
 class CrossingTest(ProgramTest):
     def test_equals_ddp(self):
         cases = {action.__name__: (action, {}) for action in (
             plain, kept_gradients, late_zero_grad, model_zero_grad, own_zero_grad, no_zero_grad,
-            no_sync, rate, scheduled_rate, autocast, switched, reconfigured)}
+            no_sync, rate, scheduled_rate, autocast, switched, reconfigured, one_parameter_read,
+            one_gradient_read, parameters_read_at_times)}
         cases["static graph"] = plain, {"static_graph": True}
         cases |= {f"{name}, view {view}": (
             plain, {"optimizer": name, "gradient_as_bucket_view": view})
@@ -82,6 +89,9 @@ class CrossingTest(ProgramTest):
 
     def test_unused_parameters(self):
         self.assert_equal_to_ddp(run_ranks(train_unused))
+
+    def test_ddp_of_some_of_the_ranks(self):
+        self.assert_equal_to_ddp(run_ranks(train_in_a_subgroup, count=3)[1:])
 
     def test_local_backward(self):
         for view in (False, True):

@@ -74,13 +74,14 @@ def hold_back_gloo():
 
 def note_works(works):
     """Appends the works that hocket issues from now on."""
-    for name in ("all_reduce", "broadcast"):
-        def noted(*arguments, inner=getattr(dist, name), **named):
+    gloo = dist.distributed_c10d.ProcessGroupGloo
+    for place, name in ((dist, "all_reduce"), (gloo, "allreduce"), (gloo, "broadcast")):
+        def noted(*arguments, inner=getattr(place, name), **named):
             work = inner(*arguments, **named)
             if work is not None:
                 works.append(work)
             return work
-        setattr(dist, name, noted)
+        setattr(place, name, noted)
 
 
 def count_freed_at_exit(works):
@@ -111,6 +112,20 @@ def rank_that_just_ends(rank, folder, counts):
     print("crossing", job.values["crossing"])
 
 
+def rank_that_destroys_its_group(rank, folder, crosses):
+    """Its last step is still to be finished then."""
+    import hocket.torch as tuning
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=int(rank),
+                            world_size=2)
+    ddp, optimizer = make()
+    if crosses == "crosses":
+        tuning.tune(ddp, optimizer, schedule=True)
+    for step in range(STEPS):
+        one_step(ddp, optimizer, step)
+    dist.destroy_process_group()
+    print(*[parameter.double().sum().item() for parameter in ddp.parameters()])
+
+
 class ExitTest(unittest.TestCase):
     def test_kept_works_are_the_latest(self):
         from hocket.torch import kept_works
@@ -128,10 +143,9 @@ class ExitTest(unittest.TestCase):
         self.assertEqual((status, errors), (0, ""))
         self.assertEqual(printed, "0 freed\n1 freed\nthe end\nunkept freed\n")
 
-    def run_ranks(self, counts, expected):
+    def run_ranks(self, counts, expected, function=rank_that_just_ends):
         with tempfile.TemporaryDirectory() as folder:
-            for ended in run_to_the_end(rank_that_just_ends, ("0", folder, counts),
-                                        ("1", folder, counts)):
+            for ended in run_to_the_end(function, ("0", folder, counts), ("1", folder, counts)):
                 self.assertEqual(ended, (0, expected, ""))
 
     def test_all_works_are_kept(self):
@@ -141,6 +155,14 @@ class ExitTest(unittest.TestCase):
         for run in range(RUNS):
             with self.subTest(run=run):
                 self.run_ranks("", "crossing on\n")
+
+    def test_ranks_that_destroy_their_group_while_the_last_step_crosses(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (_, values, _), _ = run_to_the_end(
+                rank_that_destroys_its_group, ("0", folder, "plain"), ("1", folder, "plain"))
+        for run in range(RUNS):
+            with self.subTest(run=run):
+                self.run_ranks("crosses", values, rank_that_destroys_its_group)
 
 
 if __name__ == "__main__":

@@ -126,10 +126,21 @@ class FaultsTest(unittest.TestCase):
         environment = {"HOCKET_DAEMON": "http://127.0.0.1:1"} | ON_DISK
         results = run_ranks(train, environment=environment)
         self.compare(results)
-        for _, status, _, values in results:
-            self.assertIn("tuned while it trains", status)
+        for rank, (_, status, _, values) in enumerate(results):
+            self.assertRegex(status, "(?m)tuned while it trains$" if rank > 0 else "not tuned until the "
+                             "daemon takes the job: .*Connection refused")
             self.assertEqual(values, DEFAULT)
         self.assertTrue(any("127.0.0.1:1" in line for line in results[0][2]), results[0][2])
+        said = [line for line in results[0][2] if "not tuned until" in line]
+        self.assertEqual(len(said), 1, results[0][2])
+        self.assertTrue(said[0].endswith("; it trains with bucket_cap_bytes 1 MiB"), said)
+
+    def test_an_address_that_is_none(self):
+        results = run_ranks(train, environment={"HOCKET_DAEMON": "127.0.0.1:7077"} | ON_DISK)
+        self.compare(results)
+        for _, status, *_ in results:
+            self.assertIn("not tuned: HOCKET_DAEMON: the daemon's address must be http", status)
+        self.assertFalse(any("tuned while" in line for line in results[0][2]), results[0][2])
 
     def test_a_daemon_that_lies(self):
         for name, lie in LIES.items():
@@ -146,7 +157,7 @@ class FaultsTest(unittest.TestCase):
             results = run_ranks(with_killed_daemon, served.pid, environment=served.environment)
         self.compare(results)
         for _, status, *_ in results:
-            self.assertIn("tuned while it trains", status)
+            self.assertRegex(status, "(?<!not )tuned while it trains|not tuned until the daemon")
 
     def test_a_rank_that_is_killed_is_reported_by_the_jobs_own_collective(self):
         with daemon() as served:

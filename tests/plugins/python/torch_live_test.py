@@ -15,8 +15,12 @@ UNTUNED = ("hocket: net: not tuned: no daemon is named in HOCKET_DAEMON (`hocket
 
 
 def explored(rank, schedule):
-    """Until rank 0 tries the second candidate."""
-    return train_until(has_tried(rank, 1), explore=0.5, schedule=schedule)
+    """Until rank 0 tries the second candidate; also the numbers for a program's own logger."""
+    numbers = []
+    tuning.on_progress(lambda step, values: numbers.append((step, values)))
+    tried = has_tried(rank, 1)
+    return (*train_until(lambda *now: tried(*now) and (rank > 0 or bool(numbers)), explore=0.5,
+                         schedule=schedule), numbers)
 
 
 def pushed(rank):
@@ -55,6 +59,11 @@ class LiveTest(unittest.TestCase):
                 self.assertIn("tuned while it trains", results[0][3])
                 self.assertEqual("crossing" in results[0][3], schedule)
                 self.compare([losses for losses, *_ in results])
+                step, values = results[0][4][0]
+                self.assertGreater(values["hocket/iteration_ms"], 0)
+                self.assertEqual(values["hocket/bucket_cap_bytes"],
+                                 results[0][1][step - 1][KNOB])
+                self.assertEqual(results[1][4], [])  # rank 0 says it
 
     def test_a_push_is_taken_and_fetched_by_the_next_job(self):
         with daemon() as served:

@@ -160,6 +160,29 @@ def parameters_read(program, _):
     program.see(*program.ddp.parameters())
 
 
+def one_parameter_read(program, step):
+    program.iteration()
+    program.see(program.model.layers[step % LAYERS].weight)
+
+
+def one_gradient_clipped(program, step):
+    program.optimizer.zero_grad()
+    program.loss().backward()
+    program.see(torch.nn.utils.clip_grad_norm_(program.model.layers[step % LAYERS].weight, 0.1))
+    program.step()
+
+
+def one_gradient_read(program, step):
+    program.optimizer.zero_grad()
+    program.loss().backward()
+    program.see(program.model.layers[step % LAYERS].weight.grad)
+    program.step()
+
+
+def parameters_read_at_times(program, step):
+    (parameters_read if step % 4 > 1 else plain)(program, step)
+
+
 def second_backward(program, _):
     program.optimizer.zero_grad()
     loss = program.loss()
@@ -227,6 +250,13 @@ def average(program, _):
     program.see(*mean)
 
 
+def accumulated_average(program, step):
+    no_sync(program, step)
+    mean = [torch.zeros_like(p) for p in program.ddp.parameters()]
+    torch._foreach_add_(mean, list(program.ddp.parameters()), alpha=0.5)
+    program.see(*mean)
+
+
 def rate(program, step):
     program.iteration()
     for group in program.optimizer.param_groups:
@@ -256,9 +286,10 @@ def reconfigured(program, step):
 
 
 ACTIONS = [plain, plain, plain, kept_gradients, late_zero_grad, model_zero_grad, own_zero_grad,
-           no_zero_grad, no_sync, clipping, gradients_read, parameters_read, second_backward,
-           backward_after_step, two_steps, closure, evaluation, checkpoint, whole_model_saved,
-           average, rate, autocast, switched, reconfigured]
+           no_zero_grad, no_sync, clipping, gradients_read, parameters_read, one_parameter_read,
+           one_gradient_read, one_gradient_clipped, second_backward, backward_after_step,
+           two_steps, closure, evaluation, checkpoint, whole_model_saved, average, rate, autocast,
+           switched, reconfigured]
 
 
 def train(rank, action, named=None):

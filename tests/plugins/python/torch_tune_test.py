@@ -16,8 +16,9 @@ from torch_net import LAYERS, STEPS, WIDTH, Net, batch, make, one_step, plain
 from torch_ranks import log_lines, run_ranks
 
 import hocket.torch as tuning
+from hocket.client import Standing
 from hocket.torch import buckets
-from hocket.torch import tuning as tune_module
+from hocket.torch import opening as opening_module
 from hocket.torch.steps import WARM_UP_STEPS
 
 KNOB = buckets.KNOB
@@ -38,6 +39,12 @@ class FakeClient:
         self.value = type(self).start or options["own_knobs"][0].usual
         self.is_closed = False
         self.made.append(self)
+
+    def daemon(self):
+        return Standing.KNOWS, ""
+
+    def progress(self):
+        return {}
 
     def get(self, _):
         return self.value
@@ -78,11 +85,11 @@ class FakeClient:
 def tuned(ddp, optimizer, script=None, start=None, **options):
     """Returns a job whose client is a fake, and that client."""
     FakeClient.script, FakeClient.start = script or {}, start
-    tune_module.Client, real = FakeClient, tune_module.Client
+    opening_module.Client, real = FakeClient, opening_module.Client
     try:
         return tuning.tune(ddp, optimizer, **options), FakeClient.made[-1]
     finally:
-        tune_module.Client = real
+        opening_module.Client = real
 
 
 def changing(_, tune_at=0, script=None, start=None):

@@ -8,6 +8,7 @@ docs/guides/pytorch.md says what is tuned and what is left alone.
 """
 
 from hocket.torch.job import Job
+from hocket.torch.news import on_progress
 from hocket.torch.tuning import tune
 
-__all__ = ["Job", "tune"]
+__all__ = ["Job", "on_progress", "tune"]

@@ -60,5 +60,23 @@ class BucketLayout:
         self._iterations += 1
         return self._iterations >= LEARNED_AFTER
 
+    def priorities(self, order):
+        """Returns the place of each bucket by the first use of a parameter of it. `order`: the
+        parameters' places; of those used first at the same time, what is ready last comes first."""
+        first_uses = [min((order.get(p, len(order)) for p in bucket.parameters), default=0)
+                      for bucket in self.buckets]
+        places = sorted(range(len(first_uses)), key=lambda i: (first_uses[i], -i))
+        return [places.index(i) for i in range(len(places))]
+
+    def by_module(self, bucket_of):
+        """Returns the buckets of each module's own parameters. `bucket_of`: those of parameters."""
+        found = {}
+        for part in self._ddp.modules():
+            own = {bucket_of[p].number: bucket_of[p]
+                   for p in part.parameters(recurse=False) if p in bucket_of}
+            if own:
+                found[part] = list(own.values())
+        return found
+
     def forget(self):
         self._reducer, self.buckets = None, []

@@ -14,8 +14,8 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from hocket.client import Knob
-from hocket.torch import memory
-from hocket.torch.subject import LeftAlone
+from hocket.torch import compiler, memory
+from hocket.torch.subject import LeftAlone, Subject
 
 KNOB = "bucket_cap_bytes"
 LOW_BYTES, HIGH_BYTES = 256 << 10, 256 << 20
@@ -32,6 +32,8 @@ _PASSED_ON = {
 _OWN = {"params", "bucket_indices", "per_bucket_size_limits", "expect_sparse_gradients",
         "bucket_bytes_cap", "param_to_name_mapping", "first_bucket_bytes_cap"}
 _EMPTY = {"bucket_bytes_cap_list"}  # for each bucket a cap of its own; none has one
+COMPILED = ("it is compiled together with DistributedDataParallel; compile the module before it is "
+            "wrapped, as in DistributedDataParallel(torch.compile(module)), to have it tuned")
 _STATELESS_HOOKS = "torch.distributed.algorithms.ddp_comm_hooks.default_hooks"
 
 
@@ -81,17 +83,12 @@ def _first_cap_bytes(ddp):
     return ddp.bucket_bytes_cap
 
 
-def is_compiled(module):
-    """Returns whether a part of the module is compiled: its splits at buckets stay as they are."""
-    return any(hasattr(part, "_orig_mod") or getattr(part, "_compiled_call_impl", None) is not None
-               for part in module.modules())
-
-
-class Buckets:
+class Buckets(Subject):
     """The knob bucket_cap_bytes of a DistributedDataParallel module.
 
     Its default is DDP's own cap. The cap of the first bucket stays DDP's unless it is above the
-    knob's value. Raises LeftAlone where the buckets cannot be changed.
+    knob's value. Raises LeftAlone where the buckets cannot be changed. A compiled module within DDP
+    is split at the buckets of its first forward pass, and keeps these splits with other buckets.
     """
 
     hook_options = {}
@@ -104,7 +101,8 @@ class Buckets:
         _check_use(ddp, self._sparse)
         self._own_cap, self._own_first_cap = ddp.bucket_bytes_cap, _first_cap_bytes(ddp)
         self._ready_order = None
-        self.own_hook = None  # (state, hook) that hocket itself has registered
+        # (state, hook) that hocket itself has registered; () when it is not needed any more.
+        self.own_hook = None
         self._hook()
         self._bytes = sum(p.numel() * p.element_size() for p in self._parameters)
         low = min(LOW_BYTES, self._own_cap)
@@ -113,9 +111,10 @@ class Buckets:
         self._usual = self._now = min(max(self._own_cap, low), high)
         if low == high:
             raise LeftAlone(f"buckets: {self._bytes} bytes of gradients are one bucket")
-        self.is_running = not (is_compiled_outside or is_compiled(ddp))
+        is_running = not (is_compiled_outside or compiler.is_compiled(ddp))
+        self.why_fixed = None if is_running else COMPILED
         self.knobs = (Knob(KNOB, low=low, high=high, usual=self._usual, log=True, unit="B",
-                           running=self.is_running),)
+                           running=is_running),)
 
     @property
     def module(self):
@@ -134,10 +133,10 @@ class Buckets:
             self._hook()
         except LeftAlone as reason:
             return str(reason)
-        if not self.is_running:
-            return None
-        if is_compiled(self._ddp):
-            return "buckets: the model is compiled"
+        if self.why_fixed is not None:
+            return None  # before the first step
+        if compiler.is_compiled(self._ddp):
+            return "buckets: " + COMPILED
         if any(not p.requires_grad for p in self._parameters):
             return "buckets: a parameter has been frozen"
         # Gradients that are views keep the old buckets beside the new ones for an iteration.
@@ -173,7 +172,7 @@ class Buckets:
         Without a hook the name is empty. Raises LeftAlone where it may not be registered again.
         """
         name = self._ddp._get_ddp_logging_data().get("comm_hook", "")
-        if not name:
+        if not name or self.own_hook == ():
             return "", None
         if self.own_hook is not None:
             return name, lambda reducer: dist._register_comm_hook(reducer, *self.own_hook)

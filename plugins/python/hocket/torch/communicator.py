@@ -6,32 +6,29 @@ import queue
 import threading
 
 import torch
-import torch.distributed as dist
 
 from hocket.library import Error
 from hocket.schedule import Schedule
-from hocket.torch.kept_works import kept
+from hocket.torch.peers import start_all_reduce, start_broadcast
 
 RECORDED_STEPS = 6
 JOIN_S = 5
 
 
 class Groups:
-    """Process groups of the communication, created by all ranks at the same time."""
+    """Groups of the communication among Peers, made by all ranks at the same time."""
 
-    def __init__(self, timeout):
-        self._timeout = timeout
-        self.control = self._new()    # ballots, and the step of a static order
-        self.broadcast = self._new()  # lent to the schedule
+    def __init__(self, peers):
+        self._peers = peers
+        self.rank, self.world_size = peers.rank, peers.world_size
+        self.control = peers.new_group()    # ballots, and the step of a static order
+        self.broadcast = peers.new_group()  # lent to the schedule
         self.channels = []
-
-    def _new(self):
-        return dist.new_group(timeout=self._timeout, backend="gloo")
 
     def provide(self, channels):
         """Two parts of a group can be in flight: it has two threads."""
         while 2 * len(self.channels) < channels:
-            self.channels.append(self._new())
+            self.channels.append(self._peers.new_group())
 
 
 class Communicator:
@@ -44,14 +41,12 @@ class Communicator:
     def __init__(self, groups, config, buffers, priorities):
         self._groups, self._config = groups, config
         self._buffers = [buffer.data for buffer in buffers]  # changes do not count as the program's
-        self._rank = dist.get_rank(groups.control)
-        self._first = dist.get_global_rank(groups.control, 0)
         self._error = None
         self._steps = 0
         self._issued = queue.SimpleQueue()  # parts in flight, with their work; None: the end
         self._schedule = Schedule(
-            self._rank, dist.get_world_size(groups.control), config=config,
-            broadcast=self._broadcast, broadcast_timeout_s=1800)
+            groups.rank, groups.world_size, config=config, broadcast=self._broadcast,
+            broadcast_timeout_s=1800)
         try:
             for number, (buffer, priority) in enumerate(zip(buffers, priorities)):
                 self._schedule.add(f"bucket{number}", buffer.numel() * buffer.element_size(),
@@ -76,9 +71,9 @@ class Communicator:
                 buffer = self._buffers[part.tensor]
                 size = buffer.element_size()
                 first = part.offset_bytes // size
-                work = kept(dist.all_reduce(
-                    buffer[first:first + part.bytes // size], async_op=True,
-                    group=self._groups.channels[count % len(self._groups.channels)]))
+                work = start_all_reduce(
+                    self._groups.channels[count % len(self._groups.channels)],
+                    buffer[first:first + part.bytes // size])
                 self._issued.put((part, work))
         except Error:
             pass  # of another thread; who waits gets it too
@@ -100,14 +95,11 @@ class Communicator:
 
     def _broadcast(self, memory):
         try:
-            self._send(torch.frombuffer(memory, dtype=torch.uint8), self._groups.broadcast)
+            tensor = torch.frombuffer(memory, dtype=torch.uint8)
+            start_broadcast(self._groups.broadcast, tensor).wait()
         except BaseException as error:
             self._fail(error)
-            raise
-
-    def _send(self, tensor, group):
-        """Sends rank 0's tensor to all ranks."""
-        kept(dist.broadcast(tensor, self._first, group=group, async_op=True)).wait()
+            raise Error(str(error)) from error
 
     def _fail(self, error):
         self._error = self._error or error
@@ -156,17 +148,17 @@ class Communicator:
     def _follow(self):
         """Sends rank 0's recorded step to all ranks, and follows its order."""
         text = b""
-        if self._rank == 0:
+        if self._groups.rank == 0:
             try:
                 text = json.dumps(self._schedule.recorded_step()).encode()
             except Error:  # no whole step: the order stays negotiated
                 pass
         size = torch.tensor([len(text)])
-        self._send(size, self._groups.control)
+        start_broadcast(self._groups.control, size).wait()
         if size.item() == 0:
             return
         memory = torch.frombuffer(bytearray(text or bytes(size.item())), dtype=torch.uint8)
-        self._send(memory, self._groups.control)
+        start_broadcast(self._groups.control, memory).wait()
         self._schedule.reconfigure(self._config, bytes(memory.numpy().tobytes()))
 
     def record(self, steps):

@@ -8,6 +8,7 @@ import json
 from hocket.client import Knob
 from hocket.torch import buckets as ddp_buckets
 from hocket.torch.crossing import Crossing
+from hocket.torch.subject import Subject
 
 CROSSING = "crossing"
 SCHEDULE = ("partition_bytes", "credit_bytes")
@@ -39,15 +40,16 @@ def _with_small_buckets(knob):
     return dataclasses.replace(knob, usual=min(knob.usual, max(knob.low, BUCKET_BYTES)))
 
 
-class Crossed:
+class Crossed(Subject):
     """The knobs of a model's buckets and of crossing. All ranks make it at the same place."""
 
-    def __init__(self, buckets, optimizer):
+    def __init__(self, buckets, optimizer, peers):
         self._buckets = buckets
         self._now = {knob.name: knob.usual for knob in KNOBS}
-        self._crossing = Crossing(buckets.module, optimizer, _schedule_of(self._now))
+        self._crossing = Crossing(buckets.module, optimizer, _schedule_of(self._now), peers)
         self.knobs = buckets.knobs
-        if self._crossing.off_reason is None:
+        self.may_lessen = self._crossing.off_reason is None
+        if self.may_lessen:
             buckets.own_hook = self._crossing.comm_hook
             self.knobs = tuple(map(_with_small_buckets, buckets.knobs)) + KNOBS
 
@@ -56,18 +58,30 @@ class Crossed:
         return self._buckets.module
 
     @property
+    def why_fixed(self):
+        return self._buckets.why_fixed
+
+    @property
     def hook_options(self):
         return self._buckets.hook_options
 
     def ended(self):
         return self._buckets.ended()
 
-    def accept(self, values):
-        """Returns why this rank cannot run with the values now; None if it can.
+    def rest(self):
+        """Returns the buckets alone, once crossing has ended by itself."""
+        if not self.may_lessen or self._crossing.off_reason is None:
+            return None
+        self._buckets.own_hook = ()
+        return self._buckets
 
-        Where crossing has ended by itself its knobs have no effect, so that the search goes on
-        with the buckets.
-        """
+    def is_in_force(self):
+        """After a change of the buckets they are learned before anything crosses."""
+        return (self._crossing.off_reason is not None or self._now[CROSSING] == "off"
+                or self._crossing.is_crossing)
+
+    def accept(self, values):
+        """Returns why this rank cannot run with the values now; None if it can."""
         return self._buckets.accept(values)
 
     def apply(self, values):

@@ -5,11 +5,11 @@ hocket.Schedule, which sums them in the order in which the next forward pass use
 goes on at once: step() and zero_grad() are noted, and each bucket is waited for, stepped and
 cleared just before the program uses one of its parameters or gradients (ByteScheduler, SOSP 2019,
 calls this a dependency proxy). PyTorch itself reports each use (parameter_use.py), so values are
-those of DDP to the bit whatever the program does between; where it uses them too early to gain
-anything, crossing ends by itself, on all ranks at the same iteration.
+those of DDP to the bit whatever the program does between. What it uses between the iterations is
+waited for by itself (early_uses.py); where that is all, so that there is nothing to gain, crossing
+ends by itself, on all ranks at the same iteration.
 """
 
-import datetime
 import logging
 import sys
 
@@ -26,18 +26,22 @@ from hocket.torch.crossing_limits import (
     CHANGED, COMPILED, EARLY_GRADIENT, EARLY_PARAMETER, JOIN, OPTIMIZER, REASONS, SCHEDULE,
     why_not)
 from hocket.torch.deferred_optimizer import DeferredOptimizer
+from hocket.torch.early_uses import EarlyUses
 from hocket.torch.kept_works import kept
 from hocket.torch.parameter_use import GRADIENT, SET_GRADIENT, ParameterUse
+from hocket.torch.peers import Peers, ranks_of, start_all_reduce
+from hocket.torch.program_line import program_line
 
-TIMEOUT = datetime.timedelta(minutes=30)  # as of DDP's own group
-STRIKES = 3  # iterations in a row that use too early what was to be crossed
+LONGEST_MEETING_S = 60.0
 
 _log = logging.getLogger("hocket")
 
 
 class Crossing:
-    """All ranks make one at the same place, after DDP and the optimizer and before the training;
-    enable, disable, apply, record and close are called by all ranks between the same two steps.
+    """All ranks of the DDP make one at the same place, after DDP and the optimizer and before the
+    training; enable, disable, apply, record and close are called by all ranks between the same two
+    steps. `peers` are these ranks; without them they meet first, and LeftAlone is raised where one
+    does not come.
 
     `config` is the schedule's: order, partition_bytes, credit_bytes and comm_channels have an
     effect. `off_reason` says why crossing is off for good; None while it is not. An error of
@@ -45,43 +49,38 @@ class Crossing:
     `comm_hook` is the (state, hook) that is registered with DDP: a new reducer needs it too.
     """
 
-    def __init__(self, ddp, optimizer, config=None):
+    def __init__(self, ddp, optimizer, config=None, peers=None):
         self.off_reason = None
-        self.early_uses = 0  # iterations in which something was used too early
         self._ddp, self._config = ddp, config
         self._enabled, self._crossing, self._handles = True, False, []
         self._communicator, self._pending = None, {}
-        self._in_forward, self._early, self._strikes, self._ask = False, 0, 0, 0
+        self._in_forward, self._early, self._ask = False, EarlyUses(), 0
         self._recording = None  # parameters whose first use is looked for
+        # The first use of a gradient after a backward pass: is it looked for, and its line.
+        self._looking, self._used_at = False, None
         self._order = {}
         self._in_step = False
+        self._handed_over = False  # a step, since the last forward pass began
         self._is_compiled = False  # something of this process, since the start
         self._ballot, self._vote = torch.zeros(2, dtype=torch.int32), None
         # The same on all ranks, before the first collective.
         if not isinstance(ddp, DistributedDataParallel):
             self._turn_off("the model is not a DistributedDataParallel")
             return
-        if dist.get_world_size(ddp.process_group) != dist.get_world_size():
-            self._turn_off("DDP's ranks are not all ranks")
+        peers = peers or Peers(ranks_of(ddp.process_group), LONGEST_MEETING_S)
+        reason = peers.agree(why_not(ddp, optimizer))
+        if reason is not None:
+            self._turn_off(reason)
             return
-        self._groups = Groups(TIMEOUT)
+        self._groups = Groups(peers)
         self._groups.provide(channels(config))
-        self._scale = 1.0 / dist.get_world_size(self._groups.control)
-        if not self._all_agree(why_not(ddp, optimizer)):
-            return
+        self._scale = 1.0 / peers.world_size
         self._layout = BucketLayout(ddp)
         self._use = ParameterUse(self._used)
         self._deferred = DeferredOptimizer(optimizer, self._pending.values, self._flush_for,
                                           self._before_step)
         self._bucket_of, self._buckets_of_module = {}, {}
         self._install()
-
-    def _all_agree(self, reason):
-        problems = [None] * dist.get_world_size(self._groups.control)
-        dist.all_gather_object(problems, reason, group=self._groups.control)
-        if any(problems):
-            self._turn_off(next(filter(None, problems)))
-        return not any(problems)
 
     def _install(self):
         """Hooks are global ones, so that models are copied and pickled as ever."""
@@ -93,6 +92,11 @@ class Crossing:
         self._handles += [p.register_hook(lambda _, p=p: self._before_accumulation(p))
                           for p in self._ddp.parameters() if p.requires_grad]
         process_hooks.add(self)
+
+    @property
+    def is_crossing(self):
+        """Whether the gradients of the last backward pass cross."""
+        return self._crossing
 
     # The backward pass.
 
@@ -112,7 +116,7 @@ class Crossing:
         self._communicator.notify_ready(bucket.number)
         if shown.is_last():
             self._communicator.end_step()
-            self._in_step = False
+            self._in_step, self._handed_over = False, True
             self._queue_note()
         self._use.watch(bucket.parameters)
         future = torch.futures.Future()
@@ -149,7 +153,8 @@ class Crossing:
             self._vote.wait()
             asked, unready = self._ballot.tolist()
         if asked:
-            self._turn_off(REASONS[asked])
+            where = self._early.where
+            self._turn_off(REASONS[asked] + (f" ({where})" if where else ""))
             return False
         if self._ddp._join_config.enable:
             self._ask = JOIN
@@ -158,8 +163,7 @@ class Crossing:
         go = self._vote is not None and not unready
         self._ballot[0] = self._ask
         self._ballot[1] = 0 if self._communicator and self._layout.is_known() else 1
-        self._vote = kept(dist.all_reduce(self._ballot, dist.ReduceOp.MAX,
-                                          group=self._groups.control, async_op=True))
+        self._vote = start_all_reduce(self._groups.control, self._ballot, dist.ReduceOp.MAX)
         return go
 
     def _all_reduce(self, shown):
@@ -194,23 +198,15 @@ class Crossing:
         """Makes a schedule for the buckets that were learned."""
         self._close_communicator()
         buckets = self._layout.buckets
-        first_uses = [min((self._order.get(p, len(self._order)) for p in bucket.parameters),
-                          default=0) for bucket in buckets]
-        places = sorted(range(len(buckets)), key=lambda i: (first_uses[i], -i))
-        priorities = [places.index(i) for i in range(len(buckets))]
         try:
-            self._communicator = Communicator(self._groups, self._config,
-                                              [bucket.buffer for bucket in buckets], priorities)
+            self._communicator = Communicator(
+                self._groups, self._config, [bucket.buffer for bucket in buckets],
+                self._layout.priorities(self._order))
         except Error as error:
             _log.warning("hocket: %s", error)
             self._ask = SCHEDULE
         self._bucket_of = {p: bucket for bucket in buckets for p in bucket.parameters}
-        self._buckets_of_module = {}
-        for part in self._ddp.modules():
-            own = {self._bucket_of[p].number: self._bucket_of[p]
-                   for p in part.parameters(recurse=False) if p in self._bucket_of}
-            if own:
-                self._buckets_of_module[part] = list(own.values())
+        self._buckets_of_module = self._layout.by_module(self._bucket_of)
 
     def _queue_note(self):
         """Notes the versions of the gradients when DDP, which queues its own end of the backward
@@ -221,21 +217,31 @@ class Crossing:
     def _note_versions(self):
         for bucket in self._layout.buckets:
             bucket.version = bucket.gradient_version()
-
         # Code that is compiled does not wait for parameters.
         if self._is_compiled:
             self.flush()
+        elif not self._crossing and self.off_reason is None:
+            self._looking = True
+            self._use.watch(self._bucket_of)
+
+    def _end_looking(self):
+        if self._looking:
+            self._looking = False
+            self._use.release(self._bucket_of)
 
     def before_compiling(self):
         """Finishes everything before PyTorch compiles something. What is compiled then has none of
         the hooks below, and until all ranks have ended the crossing nothing is left pending."""
         self._is_compiled = True
+        self._end_looking()
         self._end_recording()
         self.flush()
 
     def _before_step(self):
         """Sees what was changed through references to gradients that the program has kept: too
         late, so the first iterations are not crossed."""
+        self._end_looking()
+        used_at, self._used_at = self._used_at, None
         for bucket in self._layout.buckets:
             version, bucket.version = bucket.version, None
             if version is None or self._crossing and not bucket.pending:
@@ -244,7 +250,7 @@ class Crossing:
                 if bucket.pending:
                     _log.error("hocket: gradients were changed in place while they were summed; "
                                "the change is lost in this iteration")
-                self._ask = CHANGED
+                self._ask, self._early.where = CHANGED, used_at
 
     # The uses of what is pending.
 
@@ -264,13 +270,10 @@ class Crossing:
 
     def _begin_forward(self):
         self._in_forward = True
-        if self._early:
-            self._strikes, self.early_uses = self._strikes + 1, self.early_uses + 1
-            if self._strikes >= STRIKES:
-                self._ask = self._early
-        elif self._crossing:
-            self._strikes = 0
-        self._early = 0
+        self._end_looking()
+        handed_over, self._handed_over = self._handed_over, False
+        if handed_over:
+            self._ask = self._early.iteration_ended(bool(self._pending)) or self._ask
         if torch.is_grad_enabled() and self._enabled and not self._order and not self._pending:
             self._recording = {p: None for p in self._ddp.parameters() if p.requires_grad}
             self._use.watch(self._recording)
@@ -301,11 +304,15 @@ class Crossing:
         if self._recording is not None:
             self._record_use([parameter])
             return None
+        if self._looking:
+            if function == GRADIENT and not self._clearing():
+                self._used_at = self._used_at or program_line()
+            return None
         bucket = self._bucket_of.get(parameter)
         if bucket is None or not bucket.pending:
             return None
         if bucket.armed is not None:
-            clearing = self._deferred.clearing or process_hooks.clearing()
+            clearing = self._clearing()
             if function == GRADIENT and clearing:
                 bucket.cleared[parameter] = clearing
                 return lambda *_: None
@@ -315,9 +322,13 @@ class Crossing:
         self._finish(bucket)
         return None
 
+    def _clearing(self):
+        """Returns what a zero_grad that is running does to a gradient, or None."""
+        return self._deferred.clearing or process_hooks.clearing()
+
     def _note_use(self, bucket):
         if not self._in_forward:
-            self._early = EARLY_PARAMETER if bucket.armed is not None else EARLY_GRADIENT
+            self._early.note(EARLY_PARAMETER if bucket.armed is not None else EARLY_GRADIENT)
 
     def _set_gradient(self, bucket, parameter, value):
         if value is None:
@@ -329,7 +340,7 @@ class Crossing:
     def _flush_for(self, reason):
         """Finishes everything for a call of the optimizer; `reason`: why it cannot wait."""
         if reason is not None and self._pending:
-            self._early = OPTIMIZER
+            self._early.note(OPTIMIZER, reason)
         self.flush()
 
     def _finish(self, bucket):
@@ -407,6 +418,7 @@ class Crossing:
         for handle in self._handles:
             handle.remove()
         self._handles = []
+        self._end_looking()
         self._end_recording()
         self._close_communicator(clean)
 

@@ -4,15 +4,15 @@ import torch
 
 from hocket.library import Error, library
 from hocket.torch import compiler
-from hocket.torch.buckets import is_compiled
 from hocket.torch.deferred_optimizer import why_not as why_not_in_parts
 from hocket.torch.parameter_use import can_watch
 
 # The ranks tell each other a reason by its place.
 REASONS = (
     "",
-    "the program uses gradients before optimizer.step(), as gradient clipping and GradScaler do",
-    "the program uses parameters between the iterations",
+    "all gradients are used before optimizer.step(), as by gradient clipping and GradScaler, so "
+    "there is nothing to gain",
+    "all parameters are used between the iterations, so there is nothing to gain",
     "the optimizer cannot be stepped in parts",
     "the program is compiled",
     "Join is in use",
@@ -40,7 +40,7 @@ def why_not(ddp, optimizer):
         return "the program has a communication hook of its own"
     if any(isinstance(part, torch.jit.ScriptModule) for part in ddp.modules()):
         return "a module is compiled by TorchScript"
-    if is_compiled(ddp) or compiler.is_used():
+    if compiler.has_compiled_part(ddp) or compiler.is_used():
         return REASONS[COMPILED]
     try:
         library()

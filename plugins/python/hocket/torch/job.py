@@ -2,17 +2,21 @@
 
 import atexit
 import functools
-import logging
 import os
 import time
 import weakref
 
 import torch
 
+from hocket.client import Standing
+from hocket.torch.buckets import COMPILED
 from hocket.torch.cadence import Cadence
 from hocket.torch.counters import Counters
+from hocket.torch.news import News, settings_text
+from hocket.torch.opening import is_trial
 from hocket.torch.peers import Ballots
 from hocket.torch.steps import StepTimes, Watch, after_each_step
+from hocket.torch.subject import LeftAlone
 from hocket.torch.trace import TraceRecorder
 from hocket.torch.voice import is_news, log, shown, tell
 
@@ -37,9 +41,10 @@ class Job:
         """A job in which nothing is tuned, for this reason."""
         self.name, self._why = name, why
         self._client = self._subject = self._ballots = self._pending = None
-        self._recorder = None
+        self._recorder = self._news = None
         self._restore = self._at_exit = None
         self._hooks = []
+        self._begins_anew = False
         self.is_compiled = False  # after tune(), by torch.compile(model)
         self._values, self._source, self._pid = {}, "", os.getpid()
 
@@ -53,42 +58,68 @@ class Job:
         """The knobs' values in force, by name; empty where hocket can change nothing."""
         return dict(self._values)
 
-    def start(self, subject, optimizer, client, peers, start):
-        """Begins with the values in force. `client` is None where nothing is to be reported."""
-        self._subject, self._values, self._source = subject, start.values, start.source
-        self._why = start.why
-        if peers.rank == 0:
-            self._announce(start)
-        if client is None:
+    def start(self, subject, optimizer, opening):
+        """All ranks call it. Raises LeftAlone on all of them where one cannot begin."""
+        self._opening = opening
+        self._begin(subject)
+        if self._client is None and not subject.may_lessen:
             return
-        self._client = client
+        self._restore = after_each_step(optimizer, self._step_ended)
+        self._at_exit = functools.partial(_close, weakref.ref(self))
+        atexit.register(self._at_exit)
+
+    def _begin(self, subject, problem=None):
+        client, start = self._opening.begin(self, subject, problem)
+        peers = self._opening.peers
+        self._subject, self._values, self._source = subject, start.values, start.source
+        self._why, self._client = start.why, client
         self._step = self._round = self._steps_in_round = 0
         self._is_first, self._cadence = peers.rank == 0, Cadence()
         self._times = StepTimes(on_cuda=next(subject.module.parameters()).is_cuda)
-        self._restore = after_each_step(optimizer, self._step_ended)
+        if self._is_first:
+            self._announce(start)
         if start.is_live:
             self._ballots = Ballots(client, peers.group)
             self._counters = Counters(subject.module)
             self._recorder = TraceRecorder(peers.rank, peers.world_size, peers.group,
                                            lambda: client.config, client.save_traces, self.warn)
-            self._watch_model(subject.module)
-        self._at_exit = functools.partial(_close, weakref.ref(self))
-        atexit.register(self._at_exit)
+            if not self._hooks:
+                self._watch_model(subject.module)
+
+    def _begin_anew(self, subject):
+        """Goes on as a job of what can still be changed, with what was learned of such jobs."""
+        if is_trial():
+            self._end("knobs of this trial have no effect any more")
+            return
+        problem, self._pending = None, None
+        if self._ballots is not None:
+            self._ballots.finish(LONGEST_CLOSE_S)
+            problem, self._ballots = self._ballots.leaving, None
+            if not self._recorder.close(LONGEST_CLOSE_S):
+                problem = problem or "a profile is still being saved"
+        self._begins_anew = True  # the summary of the few iterations so far is no news
+        self._close_client()
+        self._begins_anew = False
+        self._subject, self._values = subject, {knob.name: knob.usual for knob in subject.knobs}
+        try:
+            self._begin(subject, problem)
+        except LeftAlone as reason:
+            self._end(f"left alone: {reason}")
+        if self._client is None and self._restore is not None:
+            self._end(None)
 
     def _announce(self, start):
-        if os.environ.get("HOCKET_CONFIG"):
-            return  # a study's trial, which `hocket tune` tells of
-        values = ", ".join(f"{knob.name} {shown(knob, self._values[knob.name])}"
-                           for knob in self._subject.knobs)
-        what = ("tuned while it trains, beginning with" if start.is_live
-                else f"not tuned: {start.why}; it trains with")
-        tell(f"hocket: {self.name}: {what} {values}")
+        settings = settings_text(self._subject.knobs, self._values)
+        if start.is_live:
+            self._news = News(self.name, settings, start.is_searched)
+        elif not is_trial():  # of trials `hocket tune` tells
+            tell(f"hocket: {self.name}: not tuned: {start.why}; it trains with {settings}")
 
     def warn(self, message):
         log.warning("hocket: %s: %s", self.name, message)
 
     def say(self, line):
-        speak = tell if is_news(line) else log.info
+        speak = tell if is_news(line) and not self._begins_anew else log.info
         speak(f"hocket: {self.name}: {line}")
 
     def profile(self, first_round, rounds):
@@ -138,6 +169,8 @@ class Job:
         began = time.perf_counter()
         self._step += 1
         self._steps_in_round += 1
+        if not self._subject.is_in_force():
+            self._times.interrupted = True
         if self._ballots is None:
             self._report()
             return
@@ -147,8 +180,12 @@ class Job:
             self._end_round(began)
 
     def _report(self):
+        rest = self._subject.rest() if self._subject.ended() is None else None
+        if rest is not None:
+            self._begin_anew(rest)
+            return
         times = self._times.ended(self._next_round())
-        if times:
+        if times and self._client is not None:
             self._client.report([seconds for _, seconds in times])
 
     def _next_round(self):
@@ -163,6 +200,10 @@ class Job:
         ended = self._ended()
         if ended is not None:
             self._end(ended)
+            return
+        rest = self._subject.rest()
+        if rest is not None:
+            self._begin_anew(rest)
             return
         try:
             goes_on = self._ballots.exchange(self._cadence.steps if self._is_first else 0)
@@ -182,7 +223,7 @@ class Job:
         """
         try:
             if self.is_compiled:
-                self._ballots.leave("the model is compiled")
+                self._ballots.leave(COMPILED)
             return self._subject.ended()
         except Exception as error:
             self._ballots.leave(error)
@@ -202,6 +243,8 @@ class Job:
         changes = self._client.step_ended()
         if counted is not None:
             self._client.counted(number, *counted)
+        if self._news is not None:
+            self._news.step_ended(self._client, self._step, self._values)
         if changes:
             self._pending = {knob.name: self._client.get(f"job.{knob.name}")
                              for knob in self._subject.knobs}
@@ -215,6 +258,9 @@ class Job:
 
     def _end(self, why, longest_wait_s=0):
         """Ends the tuning; what is in force stays. A change that all ranks wait for still comes."""
+        news, self._news = self._news, None
+        if news is not None:
+            news.ended()
         if why is not None:
             self._why = str(why)
             log.warning("hocket: %s: tuned no longer: %s", self.name, why)
@@ -251,11 +297,19 @@ class Job:
         if self._at_exit is not None:
             atexit.unregister(self._at_exit)
 
+    def _state(self):
+        if not self.is_tuning:
+            return f"not tuned: {self._why}"
+        standing, why = self._client.daemon() if self._is_first else (Standing.KNOWS, "")
+        if standing == Standing.AWAY:
+            return f"not tuned until the daemon takes the job: {why}"
+        return ("tuned while it trains" if standing == Standing.KNOWS
+                else "tuned while it trains once the daemon has answered")
+
     def status(self):
         """Returns lines for people: what is in force, where it is from, and whether it changes."""
         knobs = {knob.name: knob for knob in self._subject.knobs} if self._subject else {}
-        lines = [f"{self.name}: " + ("tuned while it trains" if self.is_tuning
-                                     else f"not tuned: {self._why}")]
+        lines = [f"{self.name}: {self._state()}"]
         for name, value in self._values.items():
             knob = knobs[name]
             default = "" if value == knob.usual else f" (by default {shown(knob, knob.usual)})"

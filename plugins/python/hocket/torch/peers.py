@@ -59,13 +59,19 @@ class Peers:
     def __init__(self, ranks, longest_s):
         """Raises LeftAlone on all ranks that are there if one has not come after `longest_s`."""
         self.rank, self.world_size = ranks.index(dist.get_rank()), len(ranks)
-        store = _meet(ranks, longest_s)
-        # Kept, since a rank that frees it may still have others in its last collective.
-        self.group = kept_for_good(_c10d.ProcessGroupGloo(
-            dist.PrefixStore("group", store), self.rank, self.world_size, TIMEOUT))
+        self._store, self._groups = _meet(ranks, longest_s), 0
+        self.group = self.new_group()
         hosts = self.gather(socket.gethostname())
         self.is_one_host = len(set(hosts)) == 1
         self.ranks_on_host = hosts.count(hosts[self.rank])
+
+    def new_group(self):
+        """Returns a gloo group of these ranks. The program's destroy_process_group() leaves it."""
+        self._groups += 1
+        # Kept, since a rank that frees it may still have others in its last collective.
+        return kept_for_good(_c10d.ProcessGroupGloo(
+            dist.PrefixStore(f"group/{self._groups}", self._store), self.rank, self.world_size,
+            TIMEOUT))
 
     def gather(self, word):
         """Returns the words of all ranks."""
@@ -84,16 +90,11 @@ class Peers:
         """Returns rank 0's word."""
         own = _bytes_of(word)
         size = torch.tensor([len(own)])
-        self._broadcast(size)
+        start_broadcast(self.group, size).wait()
         if self.rank > 0:
             own = torch.zeros(int(size), dtype=torch.uint8)
-        self._broadcast(own)
+        start_broadcast(self.group, own).wait()
         return _word_of(own)
-
-    def _broadcast(self, tensor):
-        options = _c10d.BroadcastOptions()
-        options.rootRank = options.rootTensor = 0
-        kept(self.group.broadcast([tensor], options)).wait()
 
     def agree(self, problem):
         """Returns the first rank's problem, for people; None where no rank has one."""
@@ -101,6 +102,20 @@ class Peers:
             if its_problem is not None:
                 return its_problem if self.world_size == 1 else f"{its_problem} (rank {rank})"
         return None
+
+
+def start_broadcast(group, tensor):
+    """Sends the tensor of rank 0 of one of hocket's groups; returns its work."""
+    options = _c10d.BroadcastOptions()
+    options.rootRank = options.rootTensor = 0
+    return kept(group.broadcast([tensor], options))
+
+
+def start_all_reduce(group, tensor, operation=dist.ReduceOp.SUM):
+    """Sums a tensor over one of hocket's groups; returns its work."""
+    options = _c10d.AllreduceOptions()
+    options.reduceOp = operation
+    return kept(group.allreduce([tensor], options))
 
 
 def _bytes_of(word):
@@ -147,7 +162,7 @@ class Ballots:
             self._tensor.zero_()
         self._floats[self._leaving] = self.leaving is not None
         self._floats[self._steps] = steps
-        self._work = kept(self._group.allreduce([self._tensor], _c10d.AllreduceOptions()))
+        self._work = start_all_reduce(self._group, self._tensor)
         return True
 
     def _attempt(self, call):

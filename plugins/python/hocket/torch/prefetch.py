@@ -10,7 +10,7 @@ import torch
 
 from hocket.client import Knob
 from hocket.torch import memory
-from hocket.torch.subject import LeftAlone
+from hocket.torch.subject import LeftAlone, Subject
 
 MOST_MODULES = 3
 FORWARD, BACKWARD, RESHARD = "forward_prefetch", "backward_prefetch", "reshard_after_forward"
@@ -50,7 +50,7 @@ def _has_own_prefetch(modules):
             any(state._states_to_backward_prefetch for state in states))
 
 
-class Prefetch:
+class Prefetch(Subject):
     """The knobs forward_prefetch, backward_prefetch and reshard_after_forward of FSDP2 modules.
 
     Prefetching 0 modules is FSDP's own default. What the program has set itself, by a prefetch list

@@ -8,7 +8,24 @@ A subject has
     apply(values)   puts the values into force; called on all ranks before the same forward pass
     undo()          leaves the model as it was, as far as nothing has been trained yet
     ended()         why it cannot be changed any more, or None; on all ranks at the same step
+and, where they differ from those of Subject,
+    why_fixed       why no knob changes while the job trains, or None
+    may_lessen      whether rest() may return something
+    rest()          the subject of what can still be changed, once some of the knobs have no effect
+                    any more, on all ranks at the same step; None while all have one
+    is_in_force()   whether the last iteration ran with the values that were applied
 """
+
+
+class Subject:
+    why_fixed = None
+    may_lessen = False
+
+    def rest(self):
+        return None
+
+    def is_in_force(self):
+        return True
 
 
 class LeftAlone(Exception):

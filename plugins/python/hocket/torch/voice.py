@@ -7,7 +7,7 @@ import re
 import sys
 
 log = logging.getLogger("hocket")
-_NEWS = re.compile(r"(step \d+: kept |settled on )")
+_NEWS = re.compile(r"(step \d+: kept |settled on |nothing was tried)")
 
 
 def is_news(line):
