@@ -1,7 +1,6 @@
 #include "plugins/nccl/control/plugin_guard.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace hocket::nccl {
@@ -44,7 +43,7 @@ void PluginGuard::compare() {
   slow_in_a_row_ = ratio > kTooSlow && with.low > without.high ? slow_in_a_row_ + 1 : 0;
   if (slow_in_a_row_ < kComparisons || !events_cost_.empty()) return;
   events_cost_ = "iterations in which they are timed take " +
-                 std::to_string(std::lround(100 * (ratio - 1))) + " % longer";
+                 std::to_string(static_cast<int>(100 * (ratio - 1) + 0.5)) + " % longer";
 }
 
 }  // namespace hocket::nccl
