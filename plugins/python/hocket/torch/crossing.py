@@ -23,8 +23,8 @@ from hocket.torch import compiler, process_hooks
 from hocket.torch.bucket_layout import BucketLayout
 from hocket.torch.communicator import Communicator, Groups, channels
 from hocket.torch.crossing_limits import (
-    CHANGED, COMPILED, EARLY_GRADIENT, EARLY_PARAMETER, JOIN, OPTIMIZER, REASONS, SCHEDULE,
-    why_not)
+    CHANGED, COMPILED, EARLY_GRADIENT, EARLY_PARAMETER, JOIN, KEPT, OPTIMIZER, REASONS, SCHEDULE,
+    has_kept_values, why_not)
 from hocket.torch.deferred_optimizer import DeferredOptimizer
 from hocket.torch.early_uses import EarlyUses
 from hocket.torch.kept_works import kept
@@ -209,6 +209,8 @@ class Crossing:
             self._ask = SCHEDULE
         self._bucket_of = {p: bucket for bucket in buckets for p in bucket.parameters}
         self._buckets_of_module = self._layout.by_module(self._bucket_of)
+        if has_kept_values(self._bucket_of):
+            self._ask = KEPT
 
     def _queue_note(self):
         """Notes the versions of the gradients when DDP, which queues its own end of the backward
