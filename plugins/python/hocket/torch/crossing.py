@@ -52,6 +52,7 @@ class Crossing:
     def __init__(self, ddp, optimizer, config=None, peers=None):
         self.off_reason = None
         self.is_compiled_program = False  # the reason is this
+        self._is_first = True
         self._ddp, self._config = ddp, config
         self._enabled, self._crossing, self._handles = True, False, []
         self._communicator, self._pending = None, {}
@@ -69,6 +70,7 @@ class Crossing:
             self._turn_off("the model is not a DistributedDataParallel")
             return
         peers = peers or Peers(ranks_of(ddp.process_group), LONGEST_MEETING_S)
+        self._is_first = peers.rank == 0
         reason = peers.agree(why_not(ddp, optimizer))
         if reason is not None:
             self._turn_off(reason)
@@ -412,7 +414,8 @@ class Crossing:
 
     def _turn_off(self, reason):
         self.off_reason = reason
-        _log.warning("hocket: not crossing the barrier between iterations: %s", reason)
+        level = logging.WARNING if self._is_first else logging.INFO
+        _log.log(level, "hocket: not crossing the barrier between iterations: %s", reason)
         self._end()
 
     def _end(self, clean=True):
