@@ -22,8 +22,11 @@ dist.init_process_group("gloo", init_method="file://" + sys.argv[1], rank=int(sy
                         world_size=2)
 sys.path.append(os.environ["TESTS"])
 from torch_net import make, one_step
-if sys.argv[3] == "fsdp":
-    from torch_net import make_sharded as make
+if sys.argv[3] == "fsdp1":
+    from torch_net import make_fsdp1 as make
+elif sys.argv[3] != "ddp":
+    from torch_net import make_sharded
+    make = lambda: make_sharded(module=sys.argv[3])
 pairs = [make(), make(1)] if sys.argv[3] == "ddp" else [make()]
 scheduler = torch.optim.lr_scheduler.StepLR(pairs[0][1], 3)
 for step in range(8):
@@ -133,7 +136,19 @@ class AutorunTest(unittest.TestCase):
 
     @unittest.skipIf(torch.__version__.startswith("1."), "FSDP2 is newer")
     def test_sharded_models_too(self):
-        self.compare("fsdp", 1)
+        self.compare("torch.distributed._composable.fsdp", 1)
+
+    @unittest.skipIf(torch.__version__.startswith("1."), "FSDP2 is newer")
+    def test_sharding_is_seen_wherever_it_is_imported_from(self):
+        printed = python("-c", "import importlib\nfor name in ('_composable.fsdp', 'fsdp._fully_shard',"
+                         " 'fsdp._fully_shard._fully_shard', 'fsdp'):\n"
+                         "  its = importlib.import_module('torch.distributed.' + name).fully_shard\n"
+                         "  print(its.__code__.co_filename.endswith('hocket_autorun.py'))")
+        self.assertEqual(printed, "True\n" * 4)
+
+    @unittest.skipIf(torch.__version__.startswith("1."), "gloo has no reduce-scatter there")
+    def test_models_of_the_first_fsdp_too(self):
+        self.compare("fsdp1", 1)
 
     def compare_uneven(self, kind, count, tuned_ranks, environment=None):
         with daemon() as served:
@@ -170,10 +185,11 @@ class AutorunTest(unittest.TestCase):
         with daemon() as served:
             tuned, quiet = (said(served.environment | more)
                             for more in ({}, {"HOCKET_TORCH_QUIET": "1"}))
-        self.assertEqual(len(tuned), 2, tuned)  # of rank 0 alone
+        # Of rank 0 alone, beside settings that are kept.
+        self.assertEqual(sum(": kept " not in line or "settled" in line for line in tuned), 2, tuned)
         self.assertEqual(tuned[0], "hocket: Linear-262.1k: tuned while it trains, beginning with "
                                    "bucket_cap_bytes 1 MiB")
-        self.assertTrue(tuned[1].startswith("hocket: Linear-262.1k: nothing was tried"), tuned)
+        self.assertRegex(tuned[-1], "^hocket: Linear-262.1k: (settled on |nothing was tried)")
         self.assertEqual(quiet, [])
         untuned = said({"HOCKET_DAEMON": ""})
         self.assertEqual(untuned, ["hocket: Linear-262.1k: not tuned: no daemon is named in "

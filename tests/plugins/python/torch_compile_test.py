@@ -43,7 +43,9 @@ def layers_in_place(ddp):
     return ddp
 
 
-WAYS = (whole, whole_in_place, inner, inner_in_place, layers_in_place)
+WHOLE = (whole, whole_in_place)
+INNER = (inner, inner_in_place, layers_in_place)
+WAYS = WHOLE + INNER
 
 
 def wrapped(**options):
@@ -85,13 +87,32 @@ def tuned(rank, way, compiled_at, schedule=False, ranks=(0, 1)):
     return losses, first, last, status, list(lines)
 
 
-def refusal(_, way):
+def refusal(_):
     """Returns why a change is refused before and after the model is compiled."""
     ddp, _ = wrapped()
     subject = Buckets(ddp)
     before = subject.accept({KNOB: CAP})
-    way(ddp)
+    whole_in_place(ddp)
     return before, subject.accept({KNOB: CAP}), Buckets(ddp).knobs[0].running
+
+
+def rebuilt(_, way, compiled_at):
+    """Changes the buckets in every third step; returns the losses, the numbers of buckets, and how often
+    something was compiled in the first half and in all."""
+    ddp, optimizer = wrapped()
+    if compiled_at == 0:
+        ddp = way(ddp)
+    subject, losses, sizes, compiled = Buckets(ddp), [], [], []
+    for step in range(STEPS):
+        if step == compiled_at and step > 0:
+            way(ddp)
+        values = {KNOB: CAP << step // 3 % 2}
+        assert subject.accept(values) is None, subject.accept(values)
+        subject.apply(values)
+        losses.append(one_step(ddp, optimizer, step))
+        sizes.append(len(subject.bucket_bytes()))
+        compiled.append(sum(torch._dynamo.utils.counters["frames"].values()))
+    return losses, sizes, compiled[STEPS // 2], compiled[-1]
 
 
 def crossed(rank, way, compiled_at, ranks):
@@ -142,8 +163,11 @@ class CompileTest(unittest.TestCase):
                     self.compare(results, way)
                     for _, first, last, status, _ in results:
                         self.assertEqual((first, last), ({KNOB: CAP}, {KNOB: CAP}))
-                        if compiled_at == 0:
-                            self.assertIn("only be changed before the first step", status)
+                        if compiled_at == 0 and way in WHOLE:
+                            self.assertIn("not tuned: it is compiled together with Distributed", status)
+                        elif way in INNER:
+                            self.assertIn("tuned while it trains", status)
+                            self.assertNotIn("not tuned", status)
 
     def test_compiled_while_it_is_tuned(self):
         cases = [(way, 4, False, ranks) for way in (whole, whole_in_place)
@@ -156,16 +180,23 @@ class CompileTest(unittest.TestCase):
                 for _, _, _, status, lines in results:
                     self.assertIn("not tuned", status)
                     self.assertEqual(sum("no longer" in line for line in lines), 1)
-                self.assertIn("the model is compiled", results[1][3])
+                self.assertIn("it is compiled together with", results[1][3])
 
-    def test_buckets_of_parts_that_are_compiled_later_stay(self):
-        ways = (whole_in_place, inner_in_place, inner, layers_in_place)
-        for way, results in zip(ways, run_cases(refusal, [(way,) for way in ways]), strict=True):
-            with self.subTest(way.__name__):
-                for before, after, running in results:
-                    self.assertIsNone(before)
-                    self.assertIn("the model is compiled", after)
-                    self.assertFalse(running)
+    def test_buckets_of_a_model_that_is_compiled_with_ddp_stay(self):
+        for before, after, running in run_ranks(refusal):
+            self.assertIsNone(before)
+            self.assertIn("it is compiled together with", after)
+            self.assertFalse(running)
+
+    def test_buckets_around_compiled_modules_change_and_compile_nothing_anew(self):
+        cases = [(way, compiled_at) for way in INNER for compiled_at in (0, 4)]
+        for (way, compiled_at), results in zip(cases, run_cases(rebuilt, cases), strict=True):
+            with self.subTest(way.__name__, compiled_at=compiled_at):
+                self.compare([(losses,) for losses, *_ in results], way)
+                for _, sizes, first, last in results:
+                    self.assertGreater(len(set(sizes)), 1, sizes)
+                    self.assertGreater(first, 0)
+                    self.assertEqual(first, last)
 
     def compare_crossed(self, case, results):
         way, compiled_at, ranks = case

@@ -1,5 +1,7 @@
 """A model of some layers for tests, its batches, and a plain run of it."""
 
+import importlib
+
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
@@ -34,13 +36,26 @@ def make(seed=0):
     return ddp, optimizer_of(ddp)
 
 
-def make_sharded(seed=0, reshard_after_forward=True):
-    """Returns a sharded model and its optimizer, with PyTorch 2.6 or newer."""
-    from torch.distributed.fsdp import fully_shard
+def make_sharded(seed=0, reshard_after_forward=True, module="torch.distributed.fsdp"):
+    """Returns a sharded model and its optimizer, with PyTorch 2.6 or newer. `module`: where the
+    program imports fully_shard from."""
+    fully_shard = importlib.import_module(module).fully_shard
     model = Net(seed)
     for layer in model.layers:
         fully_shard(layer, reshard_after_forward=reshard_after_forward)
     fully_shard(model)
+    return model, optimizer_of(model)
+
+
+def make_fsdp1(seed=0, use_orig_params=True, wrapped=LAYERS, **options):
+    """Returns a model whose first layers are wrapped one by one, and its optimizer."""
+    from torch.distributed.fsdp import FullyShardedDataParallel
+    model, device = Net(seed), torch.device("cpu")
+    for i in range(wrapped):
+        model.layers[i] = FullyShardedDataParallel(
+            model.layers[i], device_id=device, use_orig_params=use_orig_params, **options)
+    model = FullyShardedDataParallel(model, device_id=device, use_orig_params=use_orig_params,
+                                     **options)
     return model, optimizer_of(model)
 
 

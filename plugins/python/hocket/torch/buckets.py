@@ -14,7 +14,7 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from hocket.client import Knob
-from hocket.torch import memory
+from hocket.torch import compiler, memory
 from hocket.torch.subject import LeftAlone, Subject
 
 KNOB = "bucket_cap_bytes"
@@ -32,6 +32,8 @@ _PASSED_ON = {
 _OWN = {"params", "bucket_indices", "per_bucket_size_limits", "expect_sparse_gradients",
         "bucket_bytes_cap", "param_to_name_mapping", "first_bucket_bytes_cap"}
 _EMPTY = {"bucket_bytes_cap_list"}  # for each bucket a cap of its own; none has one
+COMPILED = ("it is compiled together with DistributedDataParallel; compile the module before it is "
+            "wrapped, as in DistributedDataParallel(torch.compile(module)), to have it tuned")
 _STATELESS_HOOKS = "torch.distributed.algorithms.ddp_comm_hooks.default_hooks"
 
 
@@ -81,17 +83,12 @@ def _first_cap_bytes(ddp):
     return ddp.bucket_bytes_cap
 
 
-def is_compiled(module):
-    """Returns whether a part of the module is compiled: its splits at buckets stay as they are."""
-    return any(hasattr(part, "_orig_mod") or getattr(part, "_compiled_call_impl", None) is not None
-               for part in module.modules())
-
-
 class Buckets(Subject):
     """The knob bucket_cap_bytes of a DistributedDataParallel module.
 
     Its default is DDP's own cap. The cap of the first bucket stays DDP's unless it is above the
-    knob's value. Raises LeftAlone where the buckets cannot be changed.
+    knob's value. Raises LeftAlone where the buckets cannot be changed. A compiled module within DDP
+    is split at the buckets of its first forward pass, and keeps these splits with other buckets.
     """
 
     hook_options = {}
@@ -114,9 +111,10 @@ class Buckets(Subject):
         self._usual = self._now = min(max(self._own_cap, low), high)
         if low == high:
             raise LeftAlone(f"buckets: {self._bytes} bytes of gradients are one bucket")
-        self.is_running = not (is_compiled_outside or is_compiled(ddp))
+        is_running = not (is_compiled_outside or compiler.is_compiled(ddp))
+        self.why_fixed = None if is_running else COMPILED
         self.knobs = (Knob(KNOB, low=low, high=high, usual=self._usual, log=True, unit="B",
-                           running=self.is_running),)
+                           running=is_running),)
 
     @property
     def module(self):
@@ -135,10 +133,10 @@ class Buckets(Subject):
             self._hook()
         except LeftAlone as reason:
             return str(reason)
-        if not self.is_running:
-            return None
-        if is_compiled(self._ddp):
-            return "buckets: the model is compiled"
+        if self.why_fixed is not None:
+            return None  # before the first step
+        if compiler.is_compiled(self._ddp):
+            return "buckets: " + COMPILED
         if any(not p.requires_grad for p in self._parameters):
             return "buckets: a parameter has been frozen"
         # Gradients that are views keep the old buckets beside the new ones for an iteration.

@@ -1,4 +1,5 @@
-"""What crossings need to know of torch.compile: compiled code reports no use of a parameter."""
+"""What hocket needs to know of torch.compile: compiled code reports no use of a parameter to a
+crossing, and calls no hook."""
 
 import contextlib
 import sys
@@ -6,6 +7,15 @@ import sys
 import torch
 
 _is_watched = False  # whether hocket learns of it before something is compiled
+
+
+def is_compiled(module):
+    """Returns whether the module is compiled in place, by module.compile()."""
+    return getattr(module, "_compiled_call_impl", None) is not None
+
+
+def has_compiled_part(module):
+    return any(hasattr(part, "_orig_mod") or is_compiled(part) for part in module.modules())
 
 
 def is_used():

@@ -58,12 +58,14 @@ class Crossed(Subject):
         return self._buckets.module
 
     @property
+    def why_fixed(self):
+        return self._buckets.why_fixed
+
+    @property
     def hook_options(self):
         return self._buckets.hook_options
 
     def ended(self):
-        if self._crossing.is_compiled_program:
-            return self._crossing.off_reason  # split at the buckets as they are
         return self._buckets.ended()
 
     def rest(self):

@@ -51,7 +51,6 @@ class Crossing:
 
     def __init__(self, ddp, optimizer, config=None, peers=None):
         self.off_reason = None
-        self.is_compiled_program = False  # the reason is this
         self._is_first = True
         self._ddp, self._config = ddp, config
         self._enabled, self._crossing, self._handles = True, False, []
@@ -156,7 +155,6 @@ class Crossing:
             self._vote.wait()
             asked, unready = self._ballot.tolist()
         if asked:
-            self.is_compiled_program = asked == COMPILED
             where = self._early.where
             self._turn_off(REASONS[asked] + (f" ({where})" if where else ""))
             return False

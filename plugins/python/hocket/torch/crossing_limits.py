@@ -6,7 +6,6 @@ import torch
 
 from hocket.library import Error, library
 from hocket.torch import compiler
-from hocket.torch.buckets import is_compiled
 from hocket.torch.deferred_optimizer import why_not as why_not_in_parts
 from hocket.torch.parameter_use import can_watch
 
@@ -57,7 +56,7 @@ def why_not(ddp, optimizer):
         return "the program has a communication hook of its own"
     if any(isinstance(part, torch.jit.ScriptModule) for part in ddp.modules()):
         return "a module is compiled by TorchScript"
-    if is_compiled(ddp) or compiler.is_used():
+    if compiler.has_compiled_part(ddp) or compiler.is_used():
         return REASONS[COMPILED]
     try:
         library()

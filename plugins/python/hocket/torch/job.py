@@ -9,6 +9,7 @@ import weakref
 import torch
 
 from hocket.client import Standing
+from hocket.torch.buckets import COMPILED
 from hocket.torch.cadence import Cadence
 from hocket.torch.counters import Counters
 from hocket.torch.news import News, settings_text
@@ -222,7 +223,7 @@ class Job:
         """
         try:
             if self.is_compiled:
-                self._ballots.leave("the model is compiled")
+                self._ballots.leave(COMPILED)
             return self._subject.ended()
         except Exception as error:
             self._ballots.leave(error)

@@ -56,13 +56,13 @@ def is_trial():
     return bool(os.environ.get("HOCKET_CONFIG"))
 
 
-def _why_not(standing, why):
+def _why_not(subject, standing, why):
     """Returns why a setting stays as it is while the job trains."""
     if is_trial():
         return "a study's trial"
     if not os.environ.get("HOCKET_DAEMON"):
         return "no daemon is named in HOCKET_DAEMON (`hocket serve` starts one)"
-    return why if standing == Standing.NONE else "it can only be changed before the first step"
+    return why if standing == Standing.NONE else subject.why_fixed
 
 
 def _weakly(method):
@@ -129,7 +129,7 @@ class Opening:
         standing, why = client.daemon()
         has_daemon = standing != Standing.NONE
         start = Start(client.config, values, source, has_daemon and client.ballot_size > 0,
-                      _why_not(standing, why), self._explore > 0)
+                      _why_not(subject, standing, why), self._explore > 0)
         if not (has_daemon or is_trial()):
             client.close()  # there is nobody to report to
             client = None

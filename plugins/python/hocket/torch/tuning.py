@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import torch.distributed as dist
 
-from hocket.torch import buckets, prefetch
+from hocket.torch import buckets, fsdp1, prefetch
 from hocket.torch.crossed import Crossed
 from hocket.torch.job import Job
 from hocket.torch.opening import Opening, agree, attempt
@@ -29,8 +29,9 @@ def is_off():
 
 def tune(model, optimizer, schedule=False, explore=EXPLORE, name=None,
          longest_meeting_s=LONGEST_MEETING_S):
-    """Tunes a model wrapped by DistributedDataParallel or fully_shard. All ranks of its process
-    group call it: where one has not after `longest_meeting_s`, nothing is tuned.
+    """Tunes a model wrapped by DistributedDataParallel, fully_shard or FullyShardedDataParallel.
+    All ranks of its process group call it: where one has not after `longest_meeting_s`, nothing is
+    tuned.
 
     `schedule`: also let communication cross the barrier between two iterations. `explore`: share of
     the training time that trying may cost; with 0 only what is pushed is taken. `name`: the model's
@@ -69,10 +70,20 @@ def _explore(given):
 
 
 def _unwrapped(model):
-    """Returns the module that DistributedDataParallel or fully_shard has wrapped."""
+    """Returns the program's own module."""
     outer = getattr(model, "_orig_mod", model)
-    inner = outer.module if buckets.is_ddp(outer) else outer
+    inner = outer.module if buckets.is_ddp(outer) or fsdp1.is_fsdp1(outer) else outer
     return getattr(inner, "_orig_mod", inner)
+
+
+def _parameters(model):
+    """Returns of each parameter its name, its number of elements, the bytes of one, and whether it
+    is trained."""
+    outer = getattr(model, "_orig_mod", model)
+    if fsdp1.is_fsdp1(outer):
+        return fsdp1.whole_parameters(outer)
+    return [(name, parameter.numel(), parameter.element_size(), parameter.requires_grad)
+            for name, parameter in _unwrapped(model).named_parameters()]
 
 
 def _name_of(model):
@@ -80,7 +91,7 @@ def _name_of(model):
     module = _unwrapped(model)
     # fully_shard derives a class from the model's.
     kind = type(module).__mro__[2] if prefetch.is_fsdp(module) else type(module)
-    count = sum(parameter.numel() for parameter in module.parameters())
+    count = sum(elements for _, elements, *_ in _parameters(model))
     for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if count >= size:
             return f"{kind.__name__}-{count / size:.1f}{unit}"
@@ -99,12 +110,12 @@ class _Plan(NamedTuple):
 def _ranks_of(model):
     """Returns the ranks that train the model. Each rank finds them by itself."""
     module = getattr(model, "_orig_mod", model)
-    if buckets.is_ddp(module):
+    if buckets.is_ddp(module) or fsdp1.is_fsdp1(module):
         return ranks_of(module.process_group)
     if prefetch.is_fsdp(module):
         return ranks_of()
-    raise LeftAlone(f"{type(module).__name__} is not wrapped by DistributedDataParallel or "
-                    "fully_shard")
+    raise LeftAlone(f"{type(module).__name__} is not wrapped by DistributedDataParallel, "
+                    "fully_shard or FullyShardedDataParallel")
 
 
 def _tune(model, optimizer, schedule, explore, name, longest_s):
@@ -130,10 +141,11 @@ def _look(model, peers, schedule):
         subject = buckets.Buckets(module, peers.ranks_on_host, is_compiled)
     elif is_compiled:
         raise LeftAlone("FSDP: the compiler arranges the communication of a compiled model")
+    elif fsdp1.is_fsdp1(module):
+        subject = fsdp1.Fsdp1(module, peers.ranks_on_host)
     else:
         subject = prefetch.Prefetch(module, peers.ranks_on_host)
-    tensors = tuple((name, parameter.numel() * parameter.element_size())
-                    for name, parameter in _unwrapped(model).named_parameters()
-                    if parameter.requires_grad)
+    tensors = tuple((name, elements * size)
+                    for name, elements, size, is_trained in _parameters(model) if is_trained)
     return subject, _Plan(type(subject).__name__, subject.knobs, tensors,
                           bool(schedule) and buckets.is_ddp(module))

@@ -38,9 +38,7 @@ def _wait_for_step(module):
         _waiting.append(weakref.ref(module))
 
 
-def watch_ddp(imported):
-    """Remembers models that DistributedDataParallel wraps, once it has."""
-    kind = imported.DistributedDataParallel
+def _watch_wrapper(kind):
     inner = kind.__init__
 
     @functools.wraps(inner)
@@ -48,6 +46,16 @@ def watch_ddp(imported):
         inner(self, *arguments, **named)
         _wait_for_step(self)
     kind.__init__ = __init__
+
+
+def watch_ddp(imported):
+    """Remembers models that DistributedDataParallel wraps, once it has."""
+    _watch_wrapper(imported.DistributedDataParallel)
+
+
+def watch_fsdp1(imported):
+    """Remembers modules that FullyShardedDataParallel wraps, once it has."""
+    _watch_wrapper(imported.FullyShardedDataParallel)
 
 
 def watch_fsdp(imported):

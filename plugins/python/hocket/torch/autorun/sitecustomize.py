@@ -80,6 +80,8 @@ def _run_shadowed():
 if os.environ.get("HOCKET_TORCH", "").lower() not in _NO:
     sys.meta_path.insert(0, _AfterImport({
         "torch.nn.parallel.distributed": _watch("watch_ddp"),
-        "torch.distributed.fsdp": _watch("watch_fsdp"),
+        # Where it is defined: programs import it from several modules.
+        "torch.distributed.fsdp._fully_shard._fully_shard": _watch("watch_fsdp"),
+        "torch.distributed.fsdp.fully_sharded_data_parallel": _watch("watch_fsdp1"),
         "torch.optim.optimizer": _watch("watch_optimizers")}))
 _run_shadowed()
