@@ -123,7 +123,7 @@ class CrossedTest(unittest.TestCase):
             results = run_ranks(explored, environment=served.environment)
         self.compare(results)
         tried = {json.dumps(values, sort_keys=True) for values in results[0][1]}
-        self.assertTrue(tried)
+        self.assertGreater(len(tried), 2)
 
     def test_pushes_switch_crossing_schedule_and_buckets(self):
         with daemon() as served:
@@ -148,7 +148,7 @@ class CrossedTest(unittest.TestCase):
         self.assertEqual(set(values[-1]), {CAP})
         self.assertNotIn(PARTITION, status)
         tried = tried_after(lines)
-        self.assertTrue(tried)
+        self.assertGreater(len(tried), 0)
         for line in tried:
             self.assertIn(CAP, line)
             self.assertNotRegex(line, "crossing|partition|credit")
