@@ -33,13 +33,15 @@ std::string timed_collectives(measure::CollectiveMeter& meter, int rank) {
 }
 
 RankAgreementOptions agreement_options(const CommunicatorIdentity& identity,
-                                       measure::CollectiveMeter* meter, std::int64_t (*now_ns)()) {
+                                       measure::CollectiveMeter* meter,
+                                       const CommunicatorParts& parts) {
   RankAgreementOptions options;
   options.member.rank = static_cast<std::uint32_t>(identity.rank);
   options.member.ranks = static_cast<std::uint32_t>(identity.ranks);
   options.member.comm_id = identity.comm_id;
   options.member.objection = objection;
-  options.now_ns = now_ns;
+  options.now_ns = parts.now_ns;
+  if (parts.device) options.introduction = encode_device(*parts.device);
   if (meter != nullptr) {
     options.next_statistics = [meter, rank = identity.rank] {
       return timed_collectives(*meter, rank);
@@ -87,7 +89,7 @@ class Communicator::ControlThread : private Ranks {
  private:
   void run() {
     std::unique_lock lock(mutex_);
-    while (!ends_) {
+    while (!ends_ && !control_->is_off()) {
       changed_.wait_for(lock, kControlInterval, [this] { return ends_; });
       lock.unlock();
       LoggedCall call;
@@ -95,6 +97,7 @@ class Communicator::ControlThread : private Ranks {
       control_->advance(now_ns_());
       lock.lock();
     }
+    changed_.wait(lock, [this] { return ends_; });
     // Its jobs end on their thread.
     control_.reset();
   }
@@ -125,7 +128,9 @@ Communicator::Communicator(const CommunicatorIdentity& identity, const PluginOpt
       meter_(meter),
       now_ns_(parts.now_ns),
       digest_(call_digest::kEmpty),
-      agreement_(agreement_options(identity, meter, parts.now_ns), std::move(parts.links)) {
+      opened_ns_(parts.now_ns()),
+      say_(parts.say),
+      agreement_(agreement_options(identity, meter, parts), std::move(parts.links)) {
   if (identity.rank != 0) return;
   const bool has_profiler = meter != nullptr && meter->has_profiler();
   control_ =
@@ -136,9 +141,19 @@ Communicator::Communicator(const CommunicatorIdentity& identity, const PluginOpt
 Communicator::~Communicator() = default;
 
 void Communicator::decide(const CollectiveCall& call, CostTable table, int* channels) {
+  // No gate can lie ahead any more.
+  if (setting_.is_off) return;
+  const std::uint64_t number = agreement_.count();
+  if (!PluginCost::is_timed(number)) return count_and_choose(call, table, channels, number);
+  const std::int64_t began_ns = now_ns_(), waited_ns = agreement_.waited_ns();
+  count_and_choose(call, table, channels, number);
+  cost_.add_decision(now_ns_() - began_ns - (agreement_.waited_ns() - waited_ns));
+}
+
+void Communicator::count_and_choose(const CollectiveCall& call, CostTable table, int* channels,
+                                    std::uint64_t number) {
   digest_ = call_digest::add(digest_, static_cast<std::uint32_t>(call.function), call.bytes,
                              static_cast<std::uint32_t>(call.operations));
-  const std::uint64_t number = agreement_.count();
   // Calls that only some ranks simulate may look like those which follow; what was launched does
   // not (agreement/protocol.h).
   const std::uint64_t launches = meter_ == nullptr ? 0 : meter_->launches();
@@ -163,10 +178,16 @@ void Communicator::decide(const CollectiveCall& call, CostTable table, int* chan
 
 void Communicator::take_over(const SettingInForce& in_force) {
   setting_ = decode_setting(in_force.payload).value_or(Setting());
-  if (meter_ != nullptr) meter_->want_channel_times(setting_.measures_times);
+  cost_.set_events(setting_.measures_times, now_ns_());
+  if (meter_ == nullptr) return;
+  meter_->want_channel_times(setting_.measures_times);
+  if (setting_.is_off) meter_->silence();
 }
 
 void Communicator::closed() {
+  const std::string cost =
+      cost_.line(agreement_.count(), agreement_.waited_ns(), opened_ns_, now_ns_());
+  if (control_ != nullptr && !cost.empty()) say_(cost);
   agreement_.close();
   control_.reset();
   delete this;

@@ -15,11 +15,13 @@
 #include <thread>
 
 #include "plugins/nccl/abi/plugin_calls.h"
+#include "plugins/nccl/communicator/plugin_cost.h"
 #include "plugins/nccl/communicator/plugin_options.h"
 #include "plugins/nccl/communicator/rank_agreement.h"
 #include "plugins/nccl/control/call_log.h"
 #include "plugins/nccl/control/class_tuning.h"
 #include "plugins/nccl/control/job_client.h"
+#include "plugins/nccl/control/rank_device.h"
 #include "plugins/nccl/control/table_board.h"
 #include "plugins/nccl/transport/rendezvous.h"
 
@@ -32,6 +34,7 @@ struct CommunicatorParts {
   std::unique_ptr<Links> links = nullptr;
   std::unique_ptr<JobClients> clients = nullptr;  ///< on rank 0
   std::int64_t (*now_ns)() = nullptr;
+  std::optional<DeviceId> device = std::nullopt;  ///< of this rank, if known
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 
@@ -50,13 +53,19 @@ class Communicator final : public CommunicatorCalls {
   class ControlThread;
 
   ~Communicator();
+  void count_and_choose(const CollectiveCall& call, CostTable table, int* channels,
+                        std::uint64_t number);
   void take_over(const SettingInForce& in_force);
 
   const std::unique_ptr<Rendezvous> rendezvous_;
   measure::CollectiveMeter* const meter_;
   std::int64_t (*const now_ns_)();
   std::uint64_t digest_;
-  Setting setting_;  // in force; used only by the thread that calls NCCL
+  // Used only by the thread that calls NCCL:
+  Setting setting_;  // in force
+  PluginCost cost_;
+  const std::int64_t opened_ns_;
+  const std::function<void(const std::string&)> say_;
   RankAgreement agreement_;
   std::unique_ptr<ControlThread> control_;  // on rank 0
 };

@@ -10,6 +10,7 @@
 
 #include "plugins/nccl/abi/log.h"
 #include "plugins/nccl/communicator/communicator.h"
+#include "plugins/nccl/communicator/current_device.h"
 #include "plugins/nccl/control/daemon_rendezvous.h"
 #include "plugins/nccl/control/library_clients.h"
 #include "plugins/nccl/transport/socket_links.h"
@@ -78,6 +79,7 @@ CommunicatorCalls* make_communicator(const CommunicatorIdentity& identity,
                          .rendezvous = parts.rendezvous.get()});
   parts.now_ns = steady_ns;
   parts.say = say;
+  if (!options.may_share_gpu) parts.device = current_device(driver_functions());
   if (identity.rank == 0) {
     parts.clients = std::make_unique<LibraryClients>(LibraryClientsOptions{
         .nccl_version = version_of_nccl(logger), .accelerator = model_of_gpu(), .say = say});

@@ -47,11 +47,13 @@ void RankAgreement::close() {
 
 const SettingInForce* RankAgreement::wait_at_gate(std::uint64_t call, std::uint64_t digest) {
   std::unique_lock lock(mutex_);
-  member_.arrive(call, digest, options_.now_ns());
+  const std::int64_t arrived_ns = options_.now_ns();
+  member_.arrive(call, digest, arrived_ns);
   route();
   // Rank 0's arrival may be the last one, so that there is a verdict to send.
   if (!output_.empty()) links_->wake();
   moved_.wait(lock, [this] { return !member_.is_blocked(); });
+  waited_ns_ += options_.now_ns() - arrived_ns;
   if (member_.in_force().version == version_in_force_ &&
       member_.in_force().payload == in_force_.payload) {
     return nullptr;
@@ -62,6 +64,11 @@ const SettingInForce* RankAgreement::wait_at_gate(std::uint64_t call, std::uint6
 }
 
 void RankAgreement::send_statistics() {
+  if (!is_introduced_ && !options_.introduction.empty()) {
+    const std::lock_guard lock(mutex_);
+    is_introduced_ = member_.send_statistics(options_.introduction);
+    route();
+  }
   if (!options_.next_statistics) return;
   while (true) {
     std::string bytes = options_.next_statistics();
@@ -131,6 +138,7 @@ void RankAgreement::take(const LinkEvent& event, std::int64_t now_ns) {
   switch (event.kind) {
     case LinkEvent::Kind::up:
       if (!arbiter_) member_.link_up(count, now_ns);
+      is_introduced_ = arbiter_.has_value() && is_introduced_;
       break;
     case LinkEvent::Kind::lost:
       if (arbiter_) {

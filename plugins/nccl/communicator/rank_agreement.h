@@ -33,6 +33,8 @@ struct RankAgreementOptions {
   /// Called on the agreement's thread at every tick: returns bytes for rank 0, and "" when there
   /// are none left. Empty: never any.
   std::function<std::string()> next_statistics = {};
+  /// Bytes that rank 0 gets before the statistics, over each link anew. "": none.
+  std::string introduction = {};
 };
 
 class RankAgreement {
@@ -53,6 +55,8 @@ class RankAgreement {
     return wait_at_gate(call, digest);
   }
   std::uint64_t count() const { return count_.load(std::memory_order_relaxed); }
+  /// Returns how long this rank has waited at gates; for the thread of NCCL's calls.
+  std::int64_t waited_ns() const { return waited_ns_; }
 
   /// Leaves the agreement and ends the thread. Nothing waits at a gate any more.
   void close();
@@ -97,6 +101,8 @@ class RankAgreement {
   bool is_closed_ = false;
   std::uint64_t version_in_force_ = 0;  // last version that begin_call() has returned
   SettingInForce in_force_;             // used only by the thread that calls NCCL
+  std::int64_t waited_ns_ = 0;          // likewise
+  bool is_introduced_ = false;          // used only by the agreement's thread
 
   std::thread thread_;
 };

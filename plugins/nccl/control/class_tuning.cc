@@ -50,6 +50,8 @@ void Control::add_call(const LoggedCall& call) {
 
 void Control::advance(std::int64_t now_ns) {
   learn_outcome(now_ns);
+  take_statistics();
+  if (!guard_.must_be_off().empty()) return step_back(now_ns);
   if (!has_chosen_ && !iteration_calls_.empty() && finder_.calls_per_iteration() > 0) {
     kind_ = finder_.kind();
     of_other_kind_ = 0;
@@ -66,10 +68,38 @@ void Control::advance(std::int64_t now_ns) {
   for (; !iterations_.empty(); iterations_.pop_front()) {
     if (!judges_collectives_) pass(iterations_.front());
   }
-  for (const auto& sent : ranks_.take_statistics()) times_.add(sent.rank, sent.bytes);
   pass_collectives(now_ns);
   tell_measured(now_ns);
   propose(now_ns);
+}
+
+void Control::take_statistics() {
+  for (const auto& sent : ranks_.take_statistics()) {
+    if (const auto device = decode_device(sent.bytes)) {
+      guard_.add_device(sent.rank, *device);
+    } else {
+      times_.add(sent.rank, sent.bytes);
+    }
+  }
+}
+
+void Control::step_back(std::int64_t now_ns) {
+  if (!std::exchange(steps_back_, true)) {
+    options_.say("NCCL is left alone: " + guard_.must_be_off());
+    jobs_.clear();
+  }
+  iterations_.clear();
+  if (is_off() || pending_ || now_ns < not_before_ns_ || is_frozen()) return;
+  Setting off;
+  off.is_off = true;
+  offer({off}, 0, now_ns);
+}
+
+bool Control::is_frozen() {
+  const std::string why = ranks_.frozen();
+  if (!why.empty() && !std::exchange(has_said_frozen_, true))
+    options_.say("nothing is changed any more, since ranks could come to differ: " + why);
+  return !why.empty();
 }
 
 void Control::learn_outcome(std::int64_t now_ns) {
@@ -186,8 +216,12 @@ void Control::pass(const CallIteration& iteration) {
   if (held == nullptr) return;
   if (held->began_ns < 0) held->began_ns = iteration.began_ns;
   const bool is_drained = held->first_call == 0 || iteration.began_ns >= held->began_ns + kDrainNs;
-  if (!is_drained || held->setting.measures_times || !is_same(held->setting, wanted())) return;
-  end_step(iteration.iteration_ns / static_cast<std::int64_t>(iteration.periods));
+  if (!is_drained || !is_same(held->setting, wanted())) return;
+  const std::int64_t iteration_ns =
+      iteration.iteration_ns / static_cast<std::int64_t>(iteration.periods);
+  const bool is_timed = held->setting.measures_times;
+  if (trying() == nullptr) guard_.add_iteration(iteration_ns, is_timed);
+  if (!is_timed) end_step(iteration_ns);
 }
 
 void Control::end_step(std::int64_t iteration_ns) {
@@ -256,12 +290,7 @@ std::uint64_t Control::calls_per_step() const {
 }
 
 void Control::propose(std::int64_t now_ns) {
-  if (pending_ || now_ns < not_before_ns_ || jobs_.empty()) return;
-  if (const std::string why = ranks_.frozen(); !why.empty()) {
-    if (!std::exchange(has_said_frozen_, true))
-      options_.say("nothing is changed any more, since ranks could come to differ: " + why);
-    return;
-  }
+  if (pending_ || now_ns < not_before_ns_ || jobs_.empty() || is_frozen()) return;
   const Setting want = wanted();
   if (trying() != nullptr && !is_same(want, settled_)) return propose_block(want, now_ns);
   if (!(want == in_force())) return offer({want}, 0, now_ns);
@@ -289,6 +318,12 @@ void Control::propose_measuring(std::int64_t now_ns) {
     return;
   }
   if (wanted_iterations_ == 0) wanted_iterations_ = take_profile_request();
+  if (!guard_.events_cost().empty()) {
+    const bool is_asked = std::exchange(wanted_iterations_, 0) > 0;
+    if (!std::exchange(has_said_events_cost_, true) || is_asked)
+      options_.say("collectives are not timed any more: " + guard_.events_cost());
+    return;
+  }
   const std::int64_t profiled = wanted_iterations_;
   if (now_ns < measure_at_ns_ && profiled == 0) return;
   measure_at_ns_ = now_ns + kMeasureEveryNs;

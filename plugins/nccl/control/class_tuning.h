@@ -13,6 +13,9 @@
 // short, so that a bad one costs little; each further block is twice as long, up to kMostTried.
 // What a job keeps is proposed for good.
 //
+// Where the plugin harms the job by being there (PluginGuard), the ranks agree to switch it off,
+// for good, and the jobs end.
+//
 // A loop without repeating calls has no iterations. There, a class is judged by the times of its
 // collectives on the GPU (CollectiveTimes), kCollectivesPerStep of which count as one iteration.
 
@@ -29,6 +32,7 @@
 #include "plugins/nccl/control/call_log.h"
 #include "plugins/nccl/control/collective_times.h"
 #include "plugins/nccl/control/job_client.h"
+#include "plugins/nccl/control/plugin_guard.h"
 #include "plugins/nccl/control/table_board.h"
 #include "plugins/nccl/tuning/period.h"
 #include "plugins/nccl/tuning/setting.h"
@@ -90,6 +94,8 @@ class Control {
   /// The setting that is in force, as far as is known.
   const Setting& in_force() const { return timeline_.back().setting; }
   bool has_jobs() const { return !jobs_.empty(); }
+  /// Returns whether the plugin is off on all ranks: nothing is left to do.
+  bool is_off() const { return in_force().is_off; }
 
  private:
   struct InForce {
@@ -125,6 +131,9 @@ class Control {
   bool may_try() const;
   Setting wanted() const;
   bool runs_as_wanted() const;
+  void take_statistics();
+  void step_back(std::int64_t now_ns);
+  bool is_frozen();
   void propose(std::int64_t now_ns);
   void propose_block(const Setting& tried, std::int64_t now_ns);
   void propose_measuring(std::int64_t now_ns);
@@ -167,6 +176,10 @@ class Control {
   std::int64_t not_before_ns_ = 0;
   std::int64_t changed_ns_ = 0;  ///< time at which a gate was last seen to have passed
   bool has_said_frozen_ = false;
+
+  PluginGuard guard_;
+  bool steps_back_ = false;  ///< the plugin is to be off
+  bool has_said_events_cost_ = false;
 
   // The collectives' times:
   CollectiveTimes times_;

@@ -1,10 +1,19 @@
 #include "plugins/nccl/measure/collective_meter.h"
 
+#include <utility>
+
 namespace hocket::nccl::measure {
 
 void CollectiveMeter::want_channel_times(bool wanted) {
   const std::lock_guard lock(window_mutex_);
-  if (has_profiler()) set_window(wanted);
+  if (has_profiler() && !is_silent_) set_window(wanted);
+}
+
+void CollectiveMeter::silence() {
+  const std::lock_guard lock(window_mutex_);
+  if (!has_profiler() || std::exchange(is_silent_, true)) return;
+  set_window(false);
+  mask_.begin_silence();
 }
 
 void CollectiveMeter::set_window(bool wanted) {
@@ -46,6 +55,7 @@ void CollectiveMeter::profiler_closed() {
   {
     const std::lock_guard lock(window_mutex_);
     set_window(false);
+    if (std::exchange(is_silent_, false)) mask_.end_silence();
     has_profiler_.store(false, std::memory_order_relaxed);
   }
   slots_.close();

@@ -27,6 +27,8 @@ class CollectiveMeter {
   /// communicators of the process something while any window is open. Collectives that are under
   /// way when a window closes are still finished. Does nothing where no profiler is loaded.
   void want_channel_times(bool wanted);
+  /// Asks for no events of this communicator any more, until it is closed.
+  void silence();
   bool wants_channel_times() const { return wanted_.load(std::memory_order_relaxed); }
   /// Returns whether NCCL has loaded the profiler, without which no times are to be had.
   bool has_profiler() const { return has_profiler_.load(std::memory_order_relaxed); }
@@ -69,7 +71,8 @@ class CollectiveMeter {
 
   EventSlots slots_;
   EventMask& mask_;
-  std::mutex window_mutex_;  // guards changes of the next two members
+  std::mutex window_mutex_;  // guards is_silent_ and changes of the next two members
+  bool is_silent_ = false;
   std::atomic<bool> wanted_{false}, has_profiler_{false};
   std::atomic<std::uint32_t> epoch_{0};
   std::atomic<const void*> calling_thread_{nullptr};

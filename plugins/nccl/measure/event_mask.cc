@@ -23,9 +23,12 @@ void EventMask::detach(int* nccl_mask) {
   const std::lock_guard lock(mutex_);
   const auto at = std::find_if(targets_.begin(), targets_.end(),
                                [&](const Target& target) { return target.mask == nccl_mask; });
-  if (at == targets_.end() || --at->users > 0) return;
-  __atomic_store_n(nccl_mask, chained_events(), __ATOMIC_RELAXED);
-  targets_.erase(at);
+  if (at == targets_.end()) return;
+  if (--at->users == 0) {
+    __atomic_store_n(nccl_mask, chained_events(), __ATOMIC_RELAXED);
+    targets_.erase(at);
+  }
+  write();
 }
 
 void EventMask::open_window() {
@@ -40,13 +43,28 @@ void EventMask::close_window() {
   write();
 }
 
+void EventMask::begin_silence() {
+  const std::lock_guard lock(mutex_);
+  ++silent_;
+  write();
+}
+
+void EventMask::end_silence() {
+  const std::lock_guard lock(mutex_);
+  // Its detach() follows and writes.
+  --silent_;
+}
+
 void EventMask::try_write() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (lock.owns_lock()) write();
 }
 
 void EventMask::write() {
-  const int own = abi::kCollectiveEvent | (windows_ > 0 ? abi::kKernelChannelEvent : 0);
+  int users = 0;
+  for (const Target& target : targets_) users += target.users;
+  const int own =
+      (users > silent_ ? abi::kCollectiveEvent : 0) | (windows_ > 0 ? abi::kKernelChannelEvent : 0);
   const int chained = chained_events();
   for (const Target& target : targets_) {
     __atomic_store_n(target.mask, chained | own, __ATOMIC_RELAXED);

@@ -2,8 +2,8 @@
 
 // The set of events that NCCL reports. NCCL has one mask per process and reads it again and again,
 // so that it can change at any time. Several communicators share it: the mask is what the chained
-// profiler wants, collectives, which are counted, and the channel events while at least one window
-// is open. Thread-safe; refresh() never waits.
+// profiler wants, collectives, which are counted unless all communicators are silent, and the
+// channel events while at least one window is open. Thread-safe; refresh() never waits.
 
 #include <atomic>
 #include <mutex>
@@ -22,6 +22,11 @@ class EventMask {
 
   void open_window();
   void close_window();
+
+  /// One of the attached communicators wants no collectives any more, or is gone; to be called
+  /// before its detach().
+  void begin_silence();
+  void end_silence();
 
   /// The mask that the chained profiler writes; it may do so at any time.
   int* chained() { return &chained_; }
@@ -46,7 +51,7 @@ class EventMask {
   std::atomic<int> written_chained_{0};
 
   std::mutex mutex_;  // guards the members below, and writes to NCCL's masks
-  int windows_ = 0;
+  int windows_ = 0, silent_ = 0;
   std::vector<Target> targets_;
 };
 

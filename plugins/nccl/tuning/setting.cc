@@ -6,6 +6,7 @@ namespace hocket::nccl {
 namespace {
 
 constexpr char kVersion = 2;
+constexpr char kMeasures = 1, kOff = 2;
 constexpr std::size_t kHeaderBytes = 6, kEntryBytes = 5;
 
 void put_u16(std::string& bytes, int value) {
@@ -27,6 +28,7 @@ bool is_valid(const Choice& choice) {
 }  // namespace
 
 std::string encode(const Setting& setting) {
+  if (setting.is_off) return {'H', 'S', kVersion, kOff, 0, 0};
   std::string bytes = {'H', 'S', kVersion, static_cast<char>(setting.measures_times)};
   int entries = 0;
   for (const Choice& choice : setting.choices) entries += choice.is_default() ? 0 : 1;
@@ -45,11 +47,13 @@ std::string encode(const Setting& setting) {
 std::optional<Setting> decode_setting(std::string_view bytes) {
   if (bytes.size() < kHeaderBytes || bytes.substr(0, 2) != "HS" || bytes[2] != kVersion)
     return std::nullopt;
-  if (bytes[3] != 0 && bytes[3] != 1) return std::nullopt;
+  if (bytes[3] < 0 || bytes[3] > kOff) return std::nullopt;
   const auto entries = static_cast<std::size_t>(u16_at(bytes, 4));
   if (bytes.size() != kHeaderBytes + entries * kEntryBytes) return std::nullopt;
   Setting setting;
-  setting.measures_times = bytes[3] == 1;
+  setting.measures_times = bytes[3] == kMeasures;
+  setting.is_off = bytes[3] == kOff;
+  if (setting.is_off && entries > 0) return std::nullopt;
   int last = -1;
   for (std::size_t at = kHeaderBytes; at < bytes.size(); at += kEntryBytes) {
     const int index = u16_at(bytes, at);

@@ -3,11 +3,12 @@
 // A setting: for each class of collectives what is wanted. The ranks of a communicator agree on one
 // (plugins/nccl/agreement/) in its form as bytes:
 //
-//   "HS" version=2 u8 | measures_times u8 | entries u16 | entries times: class u16, algorithm i8,
+//   "HS" version=2 u8 | mode u8 | entries u16 | entries times: class u16, algorithm i8,
 //   protocol i8, channels u8
 //
-// in little-endian order, by rising class, without those that are left to NCCL. Equal settings have
-// equal bytes. A plain value.
+// in little-endian order, by rising class, without those that are left to NCCL. The mode is 0, 1 if
+// times are measured, 2 if the plugin is off; then there are no entries. Equal settings have equal
+// bytes. A plain value.
 
 #include <array>
 #include <optional>
@@ -23,6 +24,8 @@ struct Setting {
   std::array<Choice, kClasses> choices = {};
   /// The ranks time their collectives while the setting is in force, all of them the same ones.
   bool measures_times = false;
+  /// The plugin leaves the communicator alone for good: it chooses nothing and asks for no events.
+  bool is_off = false;
 
   const Choice& of(const CollectiveClass& its) const {
     return choices[static_cast<std::size_t>(its.index())];

@@ -1,13 +1,10 @@
 """Choices that earlier jobs of this user have made, one file each: docs/formats/choice.md."""
 
 import hashlib
-import importlib.metadata
 import json
 import os
-import platform
 import stat
 import sys
-import tempfile
 
 FORMAT, VERSION = "hocket-choice", 1
 _MOST_BYTES = 1 << 16
@@ -25,6 +22,9 @@ def folder():
 
 def environment(ranks, versions=None):
     """Returns what a choice depends on besides its key: the ranks, the device and versions."""
+    # Imported here, since programs that choose nothing should not wait for it.
+    import importlib.metadata
+    import platform
     found = {"ranks": ranks, "ranks of a host": os.environ.get("LOCAL_WORLD_SIZE", ""),
              "device": platform.machine()}
     for name in _PACKAGES:
@@ -77,6 +77,7 @@ class Choice:
 
     def write(self, index):
         """Stores it for later jobs. Raises OSError."""
+        import tempfile
         place = folder()
         if place is None:
             return

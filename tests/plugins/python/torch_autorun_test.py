@@ -185,7 +185,7 @@ class AutorunTest(unittest.TestCase):
         with daemon() as served:
             tuned, quiet = (said(served.environment | more)
                             for more in ({}, {"HOCKET_TORCH_QUIET": "1"}))
-        # Of rank 0 alone, beside settings that are kept.
+        # Rank 0 alone says them, beside settings that are kept.
         self.assertEqual(sum(": kept " not in line or "settled" in line for line in tuned), 2, tuned)
         self.assertEqual(tuned[0], "hocket: Linear-262.1k: tuned while it trains, beginning with "
                                    "bucket_cap_bytes 1 MiB")

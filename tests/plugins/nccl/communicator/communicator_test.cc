@@ -1,5 +1,6 @@
 #include "plugins/nccl/communicator/communicator.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -32,8 +33,14 @@ struct Table {
 
 class CommunicatorTest : public ::testing::Test {
  protected:
-  OpenCommunicator open(int rank, PluginOptions options = {}) {
+  OpenCommunicator open(int rank, PluginOptions options = {},
+                        std::optional<DeviceId> device = std::nullopt) {
     CommunicatorParts parts;
+    parts.device = device;
+    parts.say = [this, rank](const std::string& line) {
+      const std::lock_guard lock(mutex_);
+      said_.push_back(std::to_string(rank) + ": " + line);
+    };
     parts.links = network_.links_of(static_cast<std::uint32_t>(rank));
     parts.now_ns = steady_ns;
     if (rank == 0) {
@@ -47,6 +54,8 @@ class CommunicatorTest : public ::testing::Test {
     identity.ranks = 2;
     identity.nodes = 1;
     meters_.push_back(pool_.take());
+    mask_.attach(&nccl_mask_);
+    meters_.back()->profiler_opened();
     return OpenCommunicator(new Communicator(identity, options, meters_.back(), std::move(parts)));
   }
 
@@ -54,6 +63,9 @@ class CommunicatorTest : public ::testing::Test {
   measure::EventMask mask_;
   measure::MeterPool pool_{mask_};
   std::vector<measure::CollectiveMeter*> meters_;
+  int nccl_mask_ = 0;
+  std::mutex mutex_;
+  std::vector<std::string> said_;  // guarded by mutex_
 };
 
 TEST_F(CommunicatorTest, WhatTheJobStartsWithIsAppliedOnAllRanksFromTheSameCall) {
@@ -85,6 +97,37 @@ TEST_F(CommunicatorTest, WhatTheJobStartsWithIsAppliedOnAllRanksFromTheSameCall)
   EXPECT_EQ(chosen[0].front(), (Choice{abi::kRing, abi::kSimple, 0}));
 }
 
+TEST_F(CommunicatorTest, RanksOfOneDeviceSwitchThePluginOffFromTheSameCall) {
+  std::vector<OpenCommunicator> communicators;
+  for (int rank = 0; rank < 2; ++rank) communicators.push_back(open(rank, {}, DeviceId{7}));
+  EXPECT_EQ(nccl_mask_, abi::kCollectiveEvent);
+  std::barrier barrier(2);
+  std::array<std::vector<Choice>, 2> chosen;
+  std::atomic<bool> ends{false};
+  const auto train = [&](std::size_t rank) {
+    const std::int64_t limit_ns = steady_ns() + 20'000'000'000;
+    while (!ends) {
+      Table table;
+      int channels = 0;
+      communicators[rank]->decide({.function = abi::kAllReduce, .bytes = 1 << 20}, table.view(),
+                                  &channels);
+      chosen[rank].push_back(table.chosen());
+      barrier.arrive_and_wait();
+      if (rank == 0) ends = nccl_mask_ == 0 || steady_ns() > limit_ns;
+      barrier.arrive_and_wait();
+    }
+  };
+  std::thread other(train, 1);
+  train(0);
+  other.join();
+  EXPECT_EQ(nccl_mask_, 0) << "no events are asked for";
+  EXPECT_EQ(chosen[0], chosen[1]);
+  EXPECT_THAT(chosen[0], ::testing::Each(Choice{abi::kRing, abi::kSimple, 0}));
+  communicators.clear();
+  EXPECT_THAT(said_, ::testing::Contains(::testing::HasSubstr("0: NCCL is left alone: ranks 0")));
+  EXPECT_THAT(said_, ::testing::Contains(::testing::HasSubstr("0: the plugin's cost: ")));
+}
+
 TEST_F(CommunicatorTest, UnknownFunctionsAndForbiddenChoicesAreLeftAlone) {
   OpenCommunicator communicator = open(1);
   for (const int function : {-1, 5, 77}) {
@@ -111,6 +154,7 @@ const char* some_environment(const char* name) {
   const std::string_view text = name;
   if (text == "HOCKET_NCCL_REPRODUCIBLE") return "1";
   if (text == "HOCKET_NCCL_ARMS") return "all";
+  if (text == "HOCKET_NCCL_SHARED_GPU") return "1";
   if (text == "HOCKET_NCCL_EXPLORE") return "0.1";
   return nullptr;
 }
@@ -120,11 +164,11 @@ const char* wrong_environment(const char* name) {
 
 TEST(PluginOptions, AreReadFromTheEnvironment) {
   const PluginOptions usual = read_options(no_environment);
-  EXPECT_FALSE(usual.is_off || usual.is_reproducible || usual.all_arms);
+  EXPECT_FALSE(usual.is_off || usual.is_reproducible || usual.all_arms || usual.may_share_gpu);
   EXPECT_EQ(usual.explore, 0.03);
   EXPECT_EQ(usual.problem, "");
   const PluginOptions some = read_options(some_environment);
-  EXPECT_TRUE(some.is_reproducible && some.all_arms);
+  EXPECT_TRUE(some.is_reproducible && some.all_arms && some.may_share_gpu);
   EXPECT_EQ(some.explore, 0.1);
   EXPECT_TRUE(read_options([](const char* name) -> const char* {
                 return std::string_view(name) == "HOCKET_NCCL" ? "off" : nullptr;

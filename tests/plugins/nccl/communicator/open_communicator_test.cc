@@ -155,6 +155,28 @@ TEST_F(NcclPlugin, CanBeSwitchedOff) {
   EXPECT_THAT(client_->ask("GET", "/v1/configs").value()["configs"], IsEmpty());
 }
 
+TEST_F(NcclPlugin, SwitchesItselfOffWhereRanksShareADevice) {
+  start_daemon();
+  EXPECT_EQ(run({"--workload", workload(kOneSize), "--iterations", "3000", "--ranks", "3"},
+                {{"LD_PRELOAD", NCCL_FAKE_DRIVER}}),
+            kFine)
+      << text_of("err");
+  EXPECT_TRUE(says("NCCL is left alone: ranks 0 and ")) << text_of("err");
+  EXPECT_THAT(last_choices("AllReduce"), ::testing::SizeIs(1));
+  EXPECT_THAT(jobs(), IsEmpty());
+  EXPECT_EQ(result_["switches"], 0);
+  EXPECT_EQ(result_["mismatches"], 0);
+  EXPECT_EQ(result_["violations"], 0);
+}
+
+TEST_F(NcclPlugin, StaysOnASharedDeviceIfToldToAndSaysWhatItCost) {
+  EXPECT_EQ(run({"--workload", "ddp", "--iterations", "300"},
+                {{"LD_PRELOAD", NCCL_FAKE_DRIVER}, {"HOCKET_NCCL_SHARED_GPU", "1"}}),
+            kFine);
+  EXPECT_FALSE(says("share a GPU"));
+  EXPECT_TRUE(says("the plugin's cost: ")) << text_of("err");
+}
+
 TEST_F(NcclPlugin, TheTunerAloneSaysThatItNeedsTheProfiler) {
   EXPECT_EQ(run({"--workload", "ddp", "--iterations", "20"}, {{"NCCL_PROFILER_PLUGIN", ""}}),
             kFine);

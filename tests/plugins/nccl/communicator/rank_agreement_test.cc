@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <barrier>
 #include <chrono>
+#include <map>
 #include <random>
 
 #include "plugins/nccl/agreement/call_digest.h"
@@ -245,6 +247,29 @@ TEST(RankAgreement, StatisticsReachRankZero) {
     std::this_thread::yield();
   }
   EXPECT_EQ(received[0].substr(0, 6), "bytes ");
+}
+
+TEST(RankAgreement, EachRankIntroducesItselfOverEachLink) {
+  MemoryNetwork network(2);
+  std::array<RankAgreementOptions, 2> options = {options_of(0, 2), options_of(1, 2)};
+  for (RankAgreementOptions& each : options)
+    each.introduction = "rank " + std::to_string(each.member.rank);
+  RankAgreement first(options[0], network.links_of(0));
+  RankAgreement second(options[1], network.links_of(1));
+  std::map<std::string, int> received;
+  const auto receive_until = [&](const std::function<bool()>& done) {
+    while (!done()) {
+      for (auto& each : first.take_statistics())
+        received[std::to_string(each.rank) + ": " + each.bytes]++;
+      std::this_thread::yield();
+    }
+  };
+  receive_until([&] { return received.size() == 2; });
+  network.cut(1);
+  network.join(1);
+  receive_until([&] { return received["1: rank 1"] >= 2; });
+  EXPECT_EQ(received["0: rank 0"], 1);
+  EXPECT_EQ(received.size(), 2u);
 }
 
 }  // namespace

@@ -294,6 +294,89 @@ TEST_F(ControlTest, AnotherLoopDoesNotCountAndHasItsOwnJobsInTheEnd) {
   EXPECT_TRUE(job("all_reduce 4MiB").is_open);
 }
 
+/// Returns the ranks' messages about their devices; equal letters are one device.
+std::vector<Arbiter::RankStatistics> devices(const std::string& letters) {
+  std::vector<Arbiter::RankStatistics> said;
+  for (std::size_t rank = 0; rank < letters.size(); ++rank) {
+    const DeviceId device = {static_cast<unsigned char>(letters[rank])};
+    said.push_back({.rank = static_cast<std::uint32_t>(rank), .bytes = encode_device(device)});
+  }
+  return said;
+}
+
+TEST_F(ControlTest, RanksThatShareADeviceAgreeToSwitchThePluginOff) {
+  ranks_.statistics = devices("aa");
+  iterate(30, {{.bytes = 16 * kMiB}, {.bytes = 64}});
+  EXPECT_THAT(clients_.jobs, IsEmpty());
+  ASSERT_THAT(ranks_.schedules, SizeIs(1));
+  ASSERT_THAT(ranks_.schedules[0].entries, SizeIs(1));
+  EXPECT_TRUE(decode_setting(ranks_.schedules[0].payloads[0])->is_off);
+  EXPECT_TRUE(control_->is_off());
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("ranks 0 and 1 share a GPU")));
+}
+
+TEST_F(ControlTest, ADeviceEachLeavesEverythingAsItIs) {
+  clients_.starts["all_reduce 16MiB"] = kTreeSimple;
+  ranks_.statistics = devices("ab");
+  iterate(30, {{.bytes = 16 * kMiB}, {.bytes = 64}});
+  EXPECT_EQ(in_force("all_reduce 16MiB"), kTreeSimple);
+  EXPECT_FALSE(control_->is_off());
+}
+
+TEST_F(ControlTest, WhatIsTriedEndsBeforeThePluginIsSwitchedOff) {
+  const std::vector<Call> calls = {{.bytes = 16 * kMiB}, {.bytes = 64}};
+  iterate(20, calls);
+  FakeJob& tries = job("all_reduce 16MiB");
+  tries.is_trying = true;
+  tries.choice = kTreeSimple;
+  while (in_force("all_reduce 16MiB") != kTreeSimple) iterate(calls);
+  ranks_.statistics = devices("aa");
+  iterate(calls);
+  EXPECT_FALSE(tries.is_open);
+  EXPECT_EQ(in_force("all_reduce 16MiB"), kTreeSimple) << "the return gate lies ahead";
+  iterate(20, calls);
+  EXPECT_EQ(in_force("all_reduce 16MiB"), Choice());
+  EXPECT_TRUE(control_->is_off());
+}
+
+TEST_F(ControlTest, RanksThatDoNotAgreeToSwitchOffAreAskedAgain) {
+  ranks_.statistics = devices("aa");
+  ranks_.stays = StayReason::timed_out;
+  iterate(20, {{.bytes = 64}});
+  EXPECT_FALSE(control_->is_off());
+  ranks_.stays = StayReason::none;
+  iterate(20, {{.bytes = 64}});
+  EXPECT_TRUE(control_->is_off());
+  const std::size_t before = ranks_.schedules.size();
+  iterate(20, {{.bytes = 64}});
+  EXPECT_THAT(ranks_.schedules, SizeIs(before));
+}
+
+TEST_F(ControlTest, EventsThatMakeIterationsSlowerAreNotAskedForAgain) {
+  options_.has_profiler = true;
+  const std::vector<Call> calls = {{.bytes = 16 * kMiB}, {.bytes = 64}};
+  const auto run = [&](int iterations) {
+    for (int i = 0; i < iterations; ++i) {
+      const bool is_timed = control_ && control_->in_force().measures_times;
+      iterate(calls, is_timed ? 130 * kMs : 100 * kMs);
+    }
+  };
+  run(4000);
+  const std::size_t windows = ranks_.schedules.size();
+  EXPECT_GE(windows, 3u);
+  EXPECT_LE(windows, 6u);
+  run(4000);
+  EXPECT_THAT(ranks_.schedules, SizeIs(windows));
+  EXPECT_THAT(said_, ::testing::Contains(HasSubstr("are not timed any more: iterations in which "
+                                                   "they are timed take 30 % longer"))
+                         .Times(1));
+  job("all_reduce 16MiB").wanted_profile = 5;
+  run(100);
+  EXPECT_THAT(ranks_.schedules, SizeIs(windows));
+  EXPECT_EQ(job("all_reduce 16MiB").wanted_profile, 0);
+  EXPECT_FALSE(control_->is_off()) << "iterations are judged without them";
+}
+
 TEST_F(ControlTest, WithoutALibraryNothingIsProposed) {
   clients_.refuses = true;
   iterate(60, {{.bytes = 16 * kMiB}, {.bytes = 64}});

@@ -32,6 +32,27 @@ TEST(EventMask, IsTheUnionOfWindowsAndTheChainedProfiler) {
   EXPECT_EQ(nccl, kOnlyCounted);
 }
 
+TEST(EventMask, HasNoCollectivesWhenAllCommunicatorsAreSilent) {
+  EventMask mask;
+  int nccl = 0;
+  mask.attach(&nccl);
+  mask.attach(&nccl);
+  mask.begin_silence();
+  EXPECT_EQ(nccl, kOnlyCounted) << "the other one counts them";
+  mask.begin_silence();
+  EXPECT_EQ(nccl, 0);
+  *mask.chained() = 8;
+  mask.refresh();
+  EXPECT_EQ(nccl, 8) << "the chained profiler goes on";
+  mask.attach(&nccl);
+  EXPECT_EQ(nccl, 8 | kOnlyCounted);
+  mask.end_silence();
+  mask.detach(&nccl);
+  EXPECT_EQ(nccl, 8 | kOnlyCounted);
+  mask.detach(&nccl);
+  EXPECT_EQ(nccl, 8) << "the one that is left is silent";
+}
+
 TEST(EventMask, ANewCommunicatorFindsTheOpenWindow) {
   EventMask mask;
   mask.open_window();

@@ -34,6 +34,21 @@ TEST(Setting, IsReadBack) {
     EXPECT_EQ(encode(*read), encode(setting));
   }
   EXPECT_EQ(encode(Setting()).size(), 6u);
+  Setting off;
+  off.is_off = true;
+  EXPECT_TRUE(*decode_setting(encode(off)) == off);
+  EXPECT_NE(encode(off), encode(Setting()));
+}
+
+TEST(Setting, OffHasNoEntriesAndThereIsNoFurtherMode) {
+  Setting one;
+  one.choices[3] = {0, 0, 1};
+  std::string bytes = encode(one);
+  EXPECT_TRUE(decode_setting(bytes));
+  for (const char mode : {'\2', '\3', '\xff'}) {
+    bytes[3] = mode;
+    EXPECT_FALSE(decode_setting(bytes)) << static_cast<int>(mode);
+  }
 }
 
 TEST(Setting, DamagedBytesAreRefusedOrMeanASetting) {
