@@ -14,7 +14,7 @@
 // 2. RunningJob::streams is the number of open streams that were opened in this registration.
 // 3. A registration that has ended stays, found by its number and its key, until it is removed, so
 //    that its last reports can be processed; its streams are told to end.
-// 4. Of the last kKeptEndedJobs that were removed, what became of them is kept.
+// 4. An EndedJob is kept of each of the last kKeptEndedJobs that were removed.
 
 #include <atomic>
 #include <cstdint>
@@ -91,7 +91,7 @@ inline constexpr std::int64_t kJobSilenceNs = 90'000'000'000;
 
 inline constexpr std::size_t kKeptEndedJobs = 100;
 
-/// What became of a job that is gone.
+/// A job that is gone, as it was last, with the result of its tuning.
 struct EndedJob {
   std::string id = {}, name = {}, host = {}, key = {};
   std::int64_t ended_at_ns = 0;
