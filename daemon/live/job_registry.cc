@@ -33,6 +33,23 @@ JobChange change_of(const ChangeOutcome& outcome, std::int64_t now_ns) {
           .candidate_ns = median_of(outcome.candidate_ns)};
 }
 
+EndedJob ended_job(const RunningJob& job, std::int64_t now_ns, bool was_silent) {
+  return {.id = job.description.id,
+          .name = job.description.name,
+          .host = job.description.host,
+          .key = to_string(job.key),
+          .ended_at_ns = now_ns,
+          .was_silent = was_silent,
+          .version = job.version,
+          .step = job.step,
+          .tried = job.tried,
+          .kept = job.kept,
+          .iteration_ns = job.iteration_ns,
+          .explore = job.description.explore,
+          .explored = job.explored,
+          .last_change = job.last_change};
+}
+
 /// Appends `times_ns` and keeps the last `most` of all.
 template <class Times>
 void append_latest(Times& latest_ns, const std::vector<std::int64_t>& times_ns, std::size_t most) {
@@ -130,6 +147,10 @@ std::optional<std::uint64_t> JobRegistry::report(const JobReport& report, std::i
   job.step = std::max(job.step, report.step);
   job.explored = report.explored;
   for (const ChangeOutcome& outcome : report.outcomes) {
+    if (outcome.trial && !outcome.candidate_ns.empty()) {
+      ++job.tried;
+      if (outcome.status == ChangeStatus::applied) ++job.kept;
+    }
     job.changes.push_back(change_of(outcome, now_ns));
     if (job.changes.size() > kJobChanges) job.changes.erase(job.changes.begin());
   }
@@ -222,13 +243,16 @@ void JobRegistry::end_entry(Entry& entry) {
   entry.has_ended->store(true);
 }
 
-void JobRegistry::remove(std::uint64_t number) {
+void JobRegistry::remove(std::uint64_t number, std::int64_t now_ns) {
   std::lock_guard lock(mutex_);
-  if (const auto found = jobs_.find(number); found != jobs_.end()) erase(found);
+  if (const auto found = jobs_.find(number); found != jobs_.end()) erase(found, now_ns, false);
 }
 
-JobRegistry::Entries::iterator JobRegistry::erase(Entries::iterator at) {
+JobRegistry::Entries::iterator JobRegistry::erase(Entries::iterator at, std::int64_t now_ns,
+                                                  bool was_silent) {
   end_entry(at->second);
+  ended_.push_back(ended_job(at->second.job, now_ns, was_silent));
+  if (ended_.size() > kKeptEndedJobs) ended_.pop_front();
   forget_key_of(at->second.job);
   bytes_ -= at->second.bytes;
   counters_ -= at->second.counters;
@@ -245,9 +269,14 @@ std::vector<RunningJob> JobRegistry::remove_silent(std::int64_t now_ns) {
       continue;
     }
     gone.push_back(job);
-    at = erase(at);
+    at = erase(at, now_ns, true);
   }
   return gone;
+}
+
+std::vector<EndedJob> JobRegistry::ended() const {
+  std::lock_guard lock(mutex_);
+  return {ended_.rbegin(), ended_.rend()};
 }
 
 std::uint64_t JobRegistry::revision() const {

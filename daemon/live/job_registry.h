@@ -14,6 +14,7 @@
 // 2. RunningJob::streams is the number of open streams that were opened in this registration.
 // 3. A registration that has ended stays, found by its number and its key, until it is removed, so
 //    that its last reports can be processed; its streams are told to end.
+// 4. An EndedJob is kept of each of the last kKeptEndedJobs that were removed.
 
 #include <atomic>
 #include <cstdint>
@@ -65,8 +66,10 @@ struct RunningJob {
   std::int64_t seen_at_ns = 0;
   std::int64_t version = 0;  ///< version it runs with
   std::int64_t step = 0;
-  double explored = 0;                        ///< share of its training time spent on exploration
-  double iteration_ns = 0;                    ///< median of the latest iterations; 0 if none yet
+  double explored = 0;      ///< share of its training time spent on exploration
+  double iteration_ns = 0;  ///< median of the latest iterations; 0 if none yet
+  /// Candidates that were measured in it, and those of them that it kept.
+  std::int64_t tried = 0, kept = 0;
   std::string last_change = {};               ///< the job's last reported change, for the user
   std::vector<JobChange> changes = {};        ///< the latest kJobChanges, oldest first
   std::vector<std::int64_t> history_ns = {};  ///< the latest kJobHistory iterations, oldest first
@@ -85,6 +88,18 @@ inline constexpr std::size_t kJobChanges = 10, kJobHistory = 64, kJobChangeTextB
 
 /// A job without a stream counts as gone, and is removed, after this time without a report.
 inline constexpr std::int64_t kJobSilenceNs = 90'000'000'000;
+
+inline constexpr std::size_t kKeptEndedJobs = 100;
+
+/// A job that is gone, as it was last, with the result of its tuning.
+struct EndedJob {
+  std::string id = {}, name = {}, host = {}, key = {};
+  std::int64_t ended_at_ns = 0;
+  bool was_silent = false;  ///< it did not say that it ended
+  std::int64_t version = 0, step = 0, tried = 0, kept = 0;
+  double iteration_ns = 0, explore = 0, explored = 0;
+  std::string last_change = {};
+};
 
 /// An event stream that was opened in a registration.
 struct JobStream {
@@ -126,7 +141,9 @@ class JobRegistry {
   /// Ends a registration.
   void end(std::uint64_t number);
   /// Removes a registration, and ends it if it has not ended.
-  void remove(std::uint64_t number);
+  void remove(std::uint64_t number, std::int64_t now_ns);
+  /// Returns the jobs that were removed last, the latest first.
+  std::vector<EndedJob> ended() const;
 
   /// Removes the jobs that are gone (see kJobSilenceNs) and returns them.
   std::vector<RunningJob> remove_silent(std::int64_t now_ns);
@@ -174,7 +191,7 @@ class JobRegistry {
                           std::size_t bytes) const;
   void end_entry(Entry& entry);
   /// Removes a registration and returns the next one.
-  Entries::iterator erase(Entries::iterator at);
+  Entries::iterator erase(Entries::iterator at, std::int64_t now_ns, bool was_silent);
   void forget_key_of(const RunningJob& job);
   void keep_counted(Entry& entry, const std::vector<CountedSteps>& latest);
 
@@ -190,6 +207,7 @@ class JobRegistry {
     std::map<std::string, std::size_t> owners;        ///< how many jobs speak for each
   };
   std::map<std::string, KeyJobs> by_key_;  ///< by the key's text
+  std::deque<EndedJob> ended_;             ///< the latest last
   std::uint64_t arrivals_ = 0, revision_ = 0;
   std::size_t bytes_ = 0;     ///< bytes of all descriptions
   std::size_t counters_ = 0;  ///< number of counters that all jobs keep

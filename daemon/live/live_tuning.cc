@@ -331,7 +331,7 @@ void LiveTuning::on_report(const JobReported& event) {
 }
 
 void LiveTuning::remove(const RunningJob& job) {
-  parts_.jobs.remove(job.number);
+  parts_.jobs.remove(job.number, parts_.clock.now_ns());
   forget(job);
 }
 

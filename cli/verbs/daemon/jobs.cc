@@ -1,4 +1,4 @@
-// hocket jobs: lists the running jobs that a daemon knows.
+// hocket jobs: lists the jobs that a daemon knows: those that run, or those that have ended.
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -18,6 +18,7 @@ namespace {
 
 struct JobsOptions {
   DaemonChoice daemon;
+  bool ended = false;
   bool json = false;
 };
 
@@ -43,29 +44,55 @@ std::string tuning_text(const nlohmann::json& job) {
   return state.empty() ? "-" : printable(state, kJobsTextLimitBytes);
 }
 
+/// Returns the share of the time that trying has cost, of the share that it may.
+std::string explored_text(const nlohmann::json& job) {
+  if (number_member(job, "explore") <= 0) return "-";
+  return percent_text(number_member(job, "explored")) + " of " +
+         percent_text(number_member(job, "explore"));
+}
+
+void print_ended(const nlohmann::json& answer, std::ostream& out) {
+  TextTable table({"job", "name", "host", "key", "ended", "step", "iteration", "version",
+                   "explored", "tried", "kept", "last change"});
+  for (const auto& job : list_member(answer, "jobs")) {
+    const std::int64_t minutes = integer_member(job, "ago_ns") / 60'000'000'000;
+    table.add(
+        {printable(text_member(job, "job"), kJobsTextLimitBytes),
+         printable(text_member(job, "name"), kJobsTextLimitBytes),
+         printable(text_member(job, "host"), kJobsTextLimitBytes),
+         short_key(text_member(job, "key")),
+         std::to_string(minutes) + " min ago" + (flag_member(job, "was_silent") ? ", silent" : ""),
+         std::to_string(integer_member(job, "step")), iteration_text(job), version_text(job),
+         explored_text(job), std::to_string(integer_member(job, "tried")),
+         std::to_string(integer_member(job, "kept")),
+         printable(text_member(job, "last_change"), kJobsTextLimitBytes)});
+  }
+  table.print(out);
+}
+
 Result<int> show_jobs(const JobsOptions& options, VerbContext& context) {
   auto access = daemon_access(options.daemon);
   HOCKET_TRY(access);
   HttpClient client(std::move(*access));
-  const auto answer = ask_daemon(client, "GET", "/v1/jobs");
+  const auto answer = ask_daemon(client, "GET", options.ended ? "/v1/jobs/ended" : "/v1/jobs");
   HOCKET_TRY(answer);
   if (options.json) {
     context.out << json_text(*answer) << '\n';
     return kDone;
   }
+  if (options.ended) {
+    print_ended(*answer, context.out);
+    return kDone;
+  }
   TextTable table({"job", "name", "host", "key", "step", "iteration", "version", "explored",
                    "tuning", "state", "last change"});
   for (const auto& job : list_member(*answer, "jobs")) {
-    const bool explores = number_member(job, "explore") > 0;
     table.add({printable(text_member(job, "job"), kJobsTextLimitBytes),
                printable(text_member(job, "name"), kJobsTextLimitBytes),
                printable(text_member(job, "host"), kJobsTextLimitBytes),
                short_key(text_member(job, "key")), std::to_string(integer_member(job, "step")),
-               iteration_text(job), version_text(job),
-               explores ? percent_text(number_member(job, "explored")) + " of " +
-                              percent_text(number_member(job, "explore"))
-                        : "-",
-               tuning_text(job), flag_member(job, "connected") ? "connected" : "away",
+               iteration_text(job), version_text(job), explored_text(job), tuning_text(job),
+               flag_member(job, "connected") ? "connected" : "away",
                printable(text_member(job, "last_change"), kJobsTextLimitBytes)});
   }
   table.print(context.out);
@@ -78,8 +105,10 @@ void add_jobs(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<JobsOptions>();
   auto* verb = program.add_subcommand("jobs", "list the jobs that a daemon knows");
   add_daemon_option(*verb, options->daemon);
+  verb->add_flag("--ended", options->ended,
+                 "list the last 100 jobs that have ended since the daemon started");
   verb->add_flag("--json", options->json, "print JSON");
-  verb->footer("Example:\n  hocket jobs\n");
+  verb->footer("Examples:\n  hocket jobs\n  hocket jobs --ended\n");
   verb->callback([options, &action] {
     action = [options](VerbContext& c) { return show_jobs(*options, c); };
   });

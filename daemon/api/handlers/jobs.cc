@@ -239,6 +239,28 @@ Result<ServiceReply> list_jobs(const RouteCall& call) {
   return json_response({{"jobs", std::move(list)}});
 }
 
+Result<ServiceReply> list_ended_jobs(const RouteCall& call) {
+  const std::int64_t now_ns = call.parts.clock.now_ns();
+  nlohmann::json list = nlohmann::json::array();
+  for (const EndedJob& job : call.parts.jobs.ended()) {
+    list.push_back({{"job", job.id},
+                    {"name", job.name},
+                    {"host", job.host},
+                    {"key", job.key},
+                    {"ago_ns", now_ns - job.ended_at_ns},
+                    {"was_silent", job.was_silent},
+                    {"version", job.version},
+                    {"step", job.step},
+                    {"iteration_ns", job.iteration_ns},
+                    {"explore", job.explore},
+                    {"explored", job.explored},
+                    {"tried", job.tried},
+                    {"kept", job.kept},
+                    {"last_change", job.last_change}});
+  }
+  return json_response({{"jobs", std::move(list)}});
+}
+
 Result<ServiceReply> profile_job(const RouteCall& call) {
   const auto body = call.body();
   HOCKET_TRY(body);
@@ -309,6 +331,7 @@ std::span<const ApiRoute> job_routes() {
   static constexpr ApiRoute kRoutes[] = {
       {"GET", "/v1/watch", AccessRole::read, watch, RequestLabour::brief, kAtOnce},
       {"GET", "/v1/jobs", AccessRole::read, list_jobs},
+      {"GET", "/v1/jobs/ended", AccessRole::read, list_ended_jobs},
       {"POST", "/v1/jobs", AccessRole::report, enter_job},
       {"POST", "/v1/jobs/{job}/profile", AccessRole::admin, profile_job},
       {"GET", "/v1/jobs/{job}/stragglers", AccessRole::read, job_stragglers, RequestLabour::browse},

@@ -400,6 +400,19 @@ TEST_F(ApiTest, ARequestForAProfileWaitsForTheJobAndIsNobodyElses) {
   EXPECT_TRUE(told("a").empty()) << "it was another job's";
 }
 
+TEST_F(ApiTest, JobsThatHaveEndedAreListedWithWhatCameOfThem) {
+  daemon_.ask("POST", "/v1/jobs", to_json(sample_job("a")));
+  EXPECT_TRUE(daemon_.ask("GET", "/v1/jobs/ended")["jobs"].empty());
+  daemon_.ask("POST", "/v1/reports", to_json(JobReport{.job = "a", .step = 9, .ended = true}));
+  daemon_.tick();
+  EXPECT_TRUE(daemon_.ask("GET", "/v1/jobs")["jobs"].empty());
+  const auto ended = daemon_.ask("GET", "/v1/jobs/ended")["jobs"].at(0);
+  EXPECT_EQ(ended["job"], "a");
+  EXPECT_EQ(ended["step"], 9);
+  EXPECT_EQ(ended["key"], sample_key());
+  EXPECT_FALSE(ended["was_silent"]);
+}
+
 TEST_F(ApiTest, AStreamBeginsAfterTheLastEventThatItsClientHasSeen) {
   const auto version = promote(1 << 20);
   daemon_.tick();

@@ -285,6 +285,10 @@ TEST(OpenApi, AnswersAreAsDescribed) {
   EXPECT_EQ(job["activity"], to_json(activity));
   EXPECT_EQ(job["values"], (nlohmann::json{{"transfer_us", 3.5}}));
   EXPECT_EQ(job["note"], "ring");
+  api.ask("enter_job", "/v1/jobs", to_json(sample_job("b")));
+  api.ask("report", "/v1/reports", to_json(JobReport{.job = "b", .ended = true}));
+  api.daemon.tick();
+  EXPECT_EQ(api.ask("list_ended_jobs", "/v1/jobs/ended")["jobs"].size(), 1u);
   api.ask("put_meeting", "/v1/meetings/nccl-1", {{"text", "here"}});
   EXPECT_EQ(api.ask("get_meeting", "/v1/meetings/nccl-1")["text"], "here");
   api.ask("profile_job", "/v1/jobs/a/profile", {{"iterations", 7}});

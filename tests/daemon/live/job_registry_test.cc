@@ -15,7 +15,7 @@ JobDescription job(const std::string& id, int world_size = 2) {
 }
 
 void remove(JobRegistry& jobs, const std::string& id) {
-  jobs.remove(jobs.find(id)->number);
+  jobs.remove(jobs.find(id)->number, 7);
 }
 
 TEST(JobRegistry, RefusesJobsWhenItIsFullAndTakesThemWhenSomeHaveEnded) {
@@ -39,6 +39,46 @@ TEST(JobRegistry, BoundsTheBytesOfDescriptions) {
   EXPECT_EQ(code_of(jobs.enter(job("c"), 1, 1)), ErrorCode::unavailable);
   EXPECT_EQ(jobs.remove_silent(kJobSilenceNs + 2).size(), 2u);
   must(jobs.enter(job("c"), 1, 100));
+}
+
+TEST(JobRegistry, KeepsWhatBecameOfTheLastJobsThatEnded) {
+  JobRegistry jobs;
+  must(jobs.enter(job("silent"), 1));
+  must(jobs.enter(job("a"), 1));
+  const ChangeOutcome kept{.trial = 1, .status = ChangeStatus::applied, .candidate_ns = {4}},
+      back{.trial = 2, .status = ChangeStatus::rolled_back, .candidate_ns = {9}},
+      refused{.trial = 3, .status = ChangeStatus::rejected},
+      pushed{.version = 5, .status = ChangeStatus::applied, .candidate_ns = {4}};
+  ASSERT_TRUE(jobs.report({.job = "a",
+                           .version = 5,
+                           .step = 60,
+                           .iteration_ns = {6, 8, 7},
+                           .outcomes = {kept, back, refused, pushed},
+                           .explored = 0.25},
+                          2));
+  EXPECT_TRUE(jobs.ended().empty());
+  remove(jobs, "a");
+  ASSERT_EQ(jobs.ended().size(), 1U);
+  const EndedJob ended = jobs.ended().front();
+  EXPECT_EQ(ended.id, "a");
+  EXPECT_EQ(ended.ended_at_ns, 7);
+  EXPECT_FALSE(ended.was_silent);
+  EXPECT_EQ(ended.version, 5);
+  EXPECT_EQ(ended.step, 60);
+  EXPECT_EQ(ended.tried, 2);
+  EXPECT_EQ(ended.kept, 1);
+  EXPECT_EQ(ended.iteration_ns, 7);
+  EXPECT_EQ(ended.explored, 0.25);
+  jobs.remove_silent(kJobSilenceNs + 2);
+  ASSERT_EQ(jobs.ended().size(), 2U);
+  EXPECT_EQ(jobs.ended().front().id, "silent") << "the latest first";
+  EXPECT_TRUE(jobs.ended().front().was_silent);
+  for (std::size_t i = 0; i < kKeptEndedJobs; ++i) {
+    must(jobs.enter(job("b"), 1));
+    remove(jobs, "b");
+  }
+  EXPECT_EQ(jobs.ended().size(), kKeptEndedJobs);
+  EXPECT_EQ(jobs.ended().back().id, "b");
 }
 
 TEST(JobRegistry, KeepsWhatAJobMeasuredItself) {
@@ -130,7 +170,7 @@ TEST(JobRegistry, AStreamOfAnEarlierRegistrationChangesNothing) {
     EXPECT_TRUE(jobs.find("a")->is_connected());
     EXPECT_FALSE(*present->has_ended);
     EXPECT_EQ(jobs.registrations(), 2u) << "its last report may not have been processed";
-    jobs.remove(old->job.number);
+    jobs.remove(old->job.number, 7);
     EXPECT_FALSE(jobs.stream_closed(old->job.number, 3));
     EXPECT_EQ(jobs.find("a")->number, present->job.number);
   }

@@ -11,7 +11,7 @@ import torch
 import torch.distributed as dist
 from torch_program import (
     LAYERS, Program, ProgramTest, accumulated_average, average, backward_after_step, checkpoint,
-    clipping, closure, config, evaluation, gradients_read, one_gradient_clipped,
+    clipping, config, evaluation, gradients_read, kept_values, one_gradient_clipped,
     parameters_read, plain, second_backward, train, two_steps, whole_model_saved)
 from torch_ranks import run_ranks
 
@@ -96,7 +96,6 @@ class CrossingEndsTest(ProgramTest):
         for action, reason in ((clipping, "before optimizer.step"),
                                (one_gradient_clipped, "before optimizer.step"),
                                (second_backward, None), (two_steps, "in parts"),
-                               (closure, "before optimizer.step"),
                                (parameters_read, "between the iterations"),
                                (gradients_read, "between the iterations"), (evaluation, "between"),
                                (average, "between the iterations"),
@@ -145,6 +144,15 @@ class CrossingEndsTest(ProgramTest):
             self.assert_equal_to_ddp(results, is_crossed=False)
             for _, (*_, reason) in results:
                 self.assertIn("in place", reason)
+
+    @unittest.skipUnless(hasattr(torch._C, "_storage_Use_Count"),
+                         "this PyTorch does not tell who shares a tensor's memory")
+    def test_kept_references_to_values_are_seen_before_it_crosses(self):
+        results = run_ranks(train, kept_values)
+        self.assert_equal_to_ddp(results, is_crossed=False)
+        for _, (_, most, _, reason) in results:
+            self.assertEqual(most, 0)
+            self.assertIn("references", reason)
 
     def test_join(self):
         for divides_by_all in (True, False):

@@ -8,8 +8,8 @@ import warnings
 
 import torch
 from torch_program import (
-    ACTIONS, OPTIMIZERS, Program, ProgramTest, autocast, config, kept_gradients, late_zero_grad,
-    model_zero_grad, no_sync, no_zero_grad, one_gradient_read, one_parameter_read,
+    ACTIONS, OPTIMIZERS, Program, ProgramTest, autocast, closure, config, kept_gradients,
+    late_zero_grad, model_zero_grad, no_sync, no_zero_grad, one_gradient_read, one_parameter_read,
     own_zero_grad, parameters_read_at_times, plain, rate, reconfigured, switched, train)
 from torch_ranks import run_ranks
 
@@ -73,7 +73,7 @@ class CrossingTest(ProgramTest):
         cases = {action.__name__: (action, {}) for action in (
             plain, kept_gradients, late_zero_grad, model_zero_grad, own_zero_grad, no_zero_grad,
             no_sync, rate, scheduled_rate, autocast, switched, reconfigured, one_parameter_read,
-            one_gradient_read, parameters_read_at_times)}
+            one_gradient_read, parameters_read_at_times, closure)}
         cases["static graph"] = plain, {"static_graph": True}
         cases |= {f"{name}, view {view}": (
             plain, {"optimizer": name, "gradient_as_bucket_view": view})

@@ -74,10 +74,11 @@ class Program:
         x = torch.randn(4, WIDTH, generator=generator)
         return (ddp or self.ddp)(x, **named).float().pow(2).mean()
 
-    def step(self):
-        self.optimizer.step()
+    def step(self, *arguments):
+        result = self.optimizer.step(*arguments)
         if self.crossing:
             self.pending.append(len(self.crossing._pending))
+        return result
 
     def iteration(self, **named):
         self.optimizer.zero_grad()
@@ -212,7 +213,15 @@ def closure(program, _):
         loss = program.loss()
         loss.backward()
         return loss
-    program.see(program.optimizer.step(evaluate))
+    program.see(program.step(evaluate))
+
+
+def kept_values(program, step):
+    """Through references that were taken in the first iteration: nothing reports their use."""
+    if step == 0:
+        program.kept = [p.detach() for p in program.ddp.parameters()]
+    program.iteration()
+    program.see(*program.kept)
 
 
 def evaluation(program, _):

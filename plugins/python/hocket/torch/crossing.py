@@ -23,8 +23,8 @@ from hocket.torch import compiler, process_hooks
 from hocket.torch.bucket_layout import BucketLayout
 from hocket.torch.communicator import Communicator, Groups, channels
 from hocket.torch.crossing_limits import (
-    CHANGED, COMPILED, EARLY_GRADIENT, EARLY_PARAMETER, JOIN, OPTIMIZER, REASONS, SCHEDULE,
-    why_not)
+    CHANGED, COMPILED, EARLY_GRADIENT, EARLY_PARAMETER, JOIN, KEPT, OPTIMIZER, REASONS, SCHEDULE,
+    has_kept_values, why_not)
 from hocket.torch.deferred_optimizer import DeferredOptimizer
 from hocket.torch.early_uses import EarlyUses
 from hocket.torch.kept_works import kept
@@ -51,6 +51,7 @@ class Crossing:
 
     def __init__(self, ddp, optimizer, config=None, peers=None):
         self.off_reason = None
+        self._is_first = True
         self._ddp, self._config = ddp, config
         self._enabled, self._crossing, self._handles = True, False, []
         self._communicator, self._pending = None, {}
@@ -68,6 +69,7 @@ class Crossing:
             self._turn_off("the model is not a DistributedDataParallel")
             return
         peers = peers or Peers(ranks_of(ddp.process_group), LONGEST_MEETING_S)
+        self._is_first = peers.rank == 0
         reason = peers.agree(why_not(ddp, optimizer))
         if reason is not None:
             self._turn_off(reason)
@@ -207,6 +209,8 @@ class Crossing:
             self._ask = SCHEDULE
         self._bucket_of = {p: bucket for bucket in buckets for p in bucket.parameters}
         self._buckets_of_module = self._layout.by_module(self._bucket_of)
+        if has_kept_values(self._bucket_of):
+            self._ask = KEPT
 
     def _queue_note(self):
         """Notes the versions of the gradients when DDP, which queues its own end of the backward
@@ -408,7 +412,8 @@ class Crossing:
 
     def _turn_off(self, reason):
         self.off_reason = reason
-        _log.warning("hocket: not crossing the barrier between iterations: %s", reason)
+        level = logging.WARNING if self._is_first else logging.INFO
+        _log.log(level, "hocket: not crossing the barrier between iterations: %s", reason)
         self._end()
 
     def _end(self, clean=True):

@@ -1,5 +1,7 @@
 """What crossing is wrong for, or gains nothing with."""
 
+import collections
+
 import torch
 
 from hocket.library import Error, library
@@ -18,9 +20,23 @@ REASONS = (
     "Join is in use",
     "the program changes gradients in place before optimizer.step()",
     "the schedule cannot be opened",
+    "the program keeps references to parameters' values, such as of detach(), which would not wait",
 )
-EARLY_GRADIENT, EARLY_PARAMETER, OPTIMIZER, COMPILED, JOIN, CHANGED, SCHEDULE = range(
+EARLY_GRADIENT, EARLY_PARAMETER, OPTIMIZER, COMPILED, JOIN, CHANGED, SCHEDULE, KEPT = range(
     1, len(REASONS))
+
+
+def has_kept_values(parameters):
+    """Returns whether other tensors share the parameters' memory, through which nothing reports a
+    use. False where this PyTorch cannot tell."""
+    count = getattr(torch._C, "_storage_Use_Count", None)
+    if count is None:
+        return False
+    with torch._C.DisableTorchFunction():
+        storages = [parameter.untyped_storage() for parameter in parameters]
+    sharing = collections.Counter(storage._cdata for storage in storages)
+    # The tensors' own references, and that of the object that stands for the storage here.
+    return any(count(storage._cdata) > sharing[storage._cdata] + 1 for storage in storages)
 
 
 def why_not(ddp, optimizer):

@@ -77,12 +77,21 @@ class DeferredOptimizer:
         self._flush(None)
         return original(*arguments, **named)
 
-    def _step(self, original, *arguments, **named):
+    def _step(self, original, closure=None, **named):
+        if closure is None or why_not(self.optimizer) is not None:
+            return self._step_alone(original, *filter(None, [closure]), **named)
+        # The known optimizers call a closure like this, before anything else.
+        with torch.enable_grad():
+            loss = closure()
+        self._step_alone(original, **named)
+        return loss
+
+    def _step_alone(self, original, *arguments, **named):
         self._before_step()
         if not self._pending():
             return original(*arguments, **named)
         if arguments or any(value is not None for value in named.values()):
-            self._flush("optimizer.step is given a closure")
+            self._flush("optimizer.step is given what is not known")
         if any(bucket.armed is not None for bucket in self._pending()):
             self._flush("the optimizer steps more than once an iteration")
         reason = why_not(self.optimizer)

@@ -35,7 +35,7 @@ class PreviewTest : public ::testing::Test {
     daemon_.ask("PUT", path_, {{"config", to_json(config)}});
   }
 
-  void remove(const std::string& id) { daemon_.jobs.remove(daemon_.jobs.find(id)->number); }
+  void remove(const std::string& id) { daemon_.jobs.remove(daemon_.jobs.find(id)->number, 0); }
 
   SetClock clock_;
   std::unique_ptr<Store> store_ = open_store_in_memory([this] { return clock_.now; });
