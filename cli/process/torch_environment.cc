@@ -1,39 +1,77 @@
 #include "cli/process/torch_environment.h"
-#include "store/store_uri.h"
 
 #include <nlohmann/json.hpp>
 #include <system_error>
+
+#include "core/files/owned_path.h"
+#include "store/store_uri.h"
 
 namespace hocket {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns the folder of the package, which has no PYTHONPATH of its own to be found by.
-Result<std::string> package_folder(const fs::path& installation) {
-  const fs::path folder = installation / "share" / "hocket" / "python";
-  const fs::path start = fs::path("hocket") / "torch" / "autorun" / "sitecustomize.py";
+const fs::path kAutorun = fs::path("hocket") / "torch" / "autorun" / "sitecustomize.py";
+
+bool has_package(const fs::path& folder) {
   std::error_code error;
-  if (!fs::is_regular_file(folder / start, error)) {
+  return fs::is_regular_file(folder / kAutorun, error);
+}
+
+/// Says whether nobody but the user and root could have put the package there: nothing but its path
+/// connects it with this program, and the machine may be another one than that of the build.
+bool is_trusted(const fs::path& folder) {
+  std::error_code error;
+  const fs::path file = fs::canonical(folder / kAutorun, error);
+  return !error && check_private_folder(file.parent_path().string()) &&
+         check_not_everybodys(file.string());
+}
+
+/// Returns the folder that holds the package.
+Result<fs::path> found_package(const fs::path& installed, const fs::path& built,
+                               const Environment& environment) {
+  const std::string given = environment("HOCKET_PYTHON").value_or("");
+  if (!given.empty()) {
+    std::error_code error;
+    const fs::path folder = fs::absolute(given, error);
+    if (!error && has_package(folder)) return folder;
     return failure(ErrorCode::not_found,
-                   "the package for Python is not where it was installed: there is no " +
-                       (folder / start).string());
+                   "the package for Python is not where HOCKET_PYTHON says: there is no " +
+                       (fs::path(given) / kAutorun).string() +
+                       "; set it to the folder that holds the package hocket, or unset it");
   }
-  if (folder.string().find(':') != std::string::npos) {
+  if (has_package(installed)) return installed;
+  if (has_package(built) && is_trusted(built)) return built;
+  return failure(ErrorCode::not_found,
+                 "the package for Python was not found: there is no " +
+                     (installed / kAutorun).string() + ", where it is installed, and no " +
+                     (built / kAutorun).string() +
+                     " that only you can change, where this program was built; install it, or set "
+                     "HOCKET_PYTHON to the folder that holds the package hocket");
+}
+
+/// Returns the folder of the package as PYTHONPATH takes it.
+Result<std::string> package_folder(const fs::path& installed, const fs::path& built,
+                                   const Environment& environment) {
+  const auto folder = found_package(installed, built, environment);
+  HOCKET_TRY(folder);
+  if (folder->string().find(':') != std::string::npos) {
     return failure(ErrorCode::invalid_argument,
-                   "the package for Python is in " + folder.string() +
+                   "the package for Python is in " + folder->string() +
                        ", and PYTHONPATH can have no folder with a colon in its name");
   }
-  return folder.string();
+  return folder->string();
 }
 
 }  // namespace
 
 Result<std::map<std::string, std::string>> torch_environment(const TorchSettings& settings,
                                                              const fs::path& program,
-                                                             const Environment& environment) {
+                                                             const Environment& environment,
+                                                             const fs::path& built) {
   const fs::path installation = program.parent_path().parent_path();
-  const auto package = package_folder(installation);
+  const auto package =
+      package_folder(installation / "share" / "hocket" / "python", built, environment);
   HOCKET_TRY(package);
   std::string path = *package + "/hocket/torch/autorun:" + *package;
   const auto old = environment("PYTHONPATH");
@@ -58,6 +96,12 @@ Result<std::map<std::string, std::string>> torch_environment(const TorchSettings
     variables["HOCKET_TORCH_EXPLORE"] = nlohmann::json(*settings.explore).dump();
   if (settings.schedule) variables["HOCKET_TORCH_SCHEDULE"] = "1";
   return variables;
+}
+
+Result<std::map<std::string, std::string>> torch_environment(const TorchSettings& settings,
+                                                             const fs::path& program,
+                                                             const Environment& environment) {
+  return torch_environment(settings, program, environment, HOCKET_BUILT_PYTHON);
 }
 
 }  // namespace hocket

@@ -20,9 +20,17 @@ struct TorchSettings {
   bool schedule = false;                ///< true: communicate across the end of the step
 };
 
-/// Returns the variables to set for a command. The package is beside `program`, the path of this
-/// one, in ../share/hocket/python, and the client library, if it is, in ../lib. Returns not_found
-/// without the package, and invalid_argument if its path cannot be in PYTHONPATH.
+/// Returns the variables to set for a command. The package is in the folder that HOCKET_PYTHON
+/// names in `environment`, which must be the user's own; where it names none, beside `program`, the
+/// path of this one, in ../share/hocket/python, or else in `built`, where its build left it, if
+/// nobody else could have put it there. The client library is beside the program, if it is, in
+/// ../lib. Returns not_found without the package, naming the places, and invalid_argument if its
+/// path cannot be in PYTHONPATH.
+Result<std::map<std::string, std::string>> torch_environment(const TorchSettings& settings,
+                                                             const std::filesystem::path& program,
+                                                             const Environment& environment,
+                                                             const std::filesystem::path& built);
+/// As above, with the folder of this program's build.
 Result<std::map<std::string, std::string>> torch_environment(const TorchSettings& settings,
                                                              const std::filesystem::path& program,
                                                              const Environment& environment);

@@ -1,6 +1,7 @@
 #include "tuner/command/command_program.h"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -73,11 +74,27 @@ struct OwnArguments {
   CommandWords rest;
   std::string folder;
   bool is_module = false, is_command = false;
+  std::int64_t ranks = 0;  ///< 0: the arguments do not say
 };
+
+/// Returns 0 if there is none, or one that is no count ("gpu", "1:4").
+std::int64_t product_of(const std::vector<std::string>& counts) {
+  constexpr std::int64_t kMost = 1 << 24;
+  std::int64_t product = counts.empty() ? 0 : 1;
+  for (const std::string& text : counts) {
+    std::int64_t count = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+    const bool is_count = error == std::errc() && end == text.data() + text.size() && count > 0;
+    if (!is_count || count > kMost / product) return 0;
+    product *= count;
+  }
+  return product;
+}
 
 OwnArguments take_own_arguments(const CommandWrapper& wrapper, CommandWords words) {
   OwnArguments own;
   int positionals = wrapper.positionals;
+  std::vector<std::string> counts;
   while (!words.empty()) {
     const std::string& word = words.front();
     if (word == "--") {
@@ -99,27 +116,38 @@ OwnArguments take_own_arguments(const CommandWrapper& wrapper, CommandWords word
     std::size_t length = 1;
     if (!has_value && is_among(wrapper.valued, name)) length = 2;
     if (!has_value && is_among(wrapper.valued, name + "*")) length = 3;
-    if (is_among(wrapper.folder, name)) {
-      if (has_value) own.folder = word.substr(word.find('=') + 1);
-      if (length == 2 && words.size() > 1) own.folder = words[1];
-    }
+    const std::string value = has_value                         ? word.substr(word.find('=') + 1)
+                              : length == 2 && words.size() > 1 ? words[1]
+                                                                : "";
+    if (is_among(wrapper.folder, name) && (has_value || length == 2)) own.folder = value;
+    if (is_among(wrapper.counts, name)) counts.push_back(value);
     own.is_module = own.is_module || name == "-m" || name == "--module";
     own.is_command = own.is_command || name == "--no-python";
     words = words.subspan(std::min(length, words.size()));
   }
   own.rest = words;
+  own.ranks = product_of(counts);
   return own;
 }
 
-CommandProgram read_wrapper(const CommandWrapper& wrapper, CommandWords words, std::string folder,
-                            std::string_view reader, int depth) {
-  const OwnArguments own = take_own_arguments(wrapper, words);
-  folder = joined_folder(folder, own.folder);
+/// Reads what a wrapper runs behind its own arguments.
+CommandProgram read_wrapped(const CommandWrapper& wrapper, const OwnArguments& own,
+                            std::string folder, std::string_view reader, int depth) {
   if (own.rest.empty()) return no_program(reader);
   if (wrapper.runs == WrappedKind::command || own.is_command)
     return read_words(own.rest, std::move(folder), depth);
   if (own.is_module) return read_module(own.rest, "python", std::move(folder), depth);
   return found_program(ProgramKind::script, own.rest.front(), "python", std::move(folder));
+}
+
+CommandProgram read_wrapper(const CommandWrapper& wrapper, CommandWords words, std::string folder,
+                            std::string_view reader, int depth) {
+  const OwnArguments own = take_own_arguments(wrapper, words);
+  CommandProgram program =
+      read_wrapped(wrapper, own, joined_folder(folder, own.folder), reader, depth);
+  // torchrun counts the ranks of all nodes, of which srun starts one torchrun each.
+  if (program.ranks == 0) program.ranks = own.ranks;
+  return program;
 }
 
 CommandProgram read_module(CommandWords words, std::string_view reader, std::string folder,

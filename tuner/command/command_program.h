@@ -7,6 +7,7 @@
 // It knows tables of programs and of their options that take a value
 // (tuner/command/wrappers.h). A program that it does not know is what runs.
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ struct CommandProgram {
   std::string folder;
   /// Words behind a program; a program that is not known here may itself run one of them.
   std::vector<std::string> arguments = {};
+  /// Ranks that the innermost launcher starts which says so in numbers; 0: none does.
+  std::int64_t ranks = 0;
 
   bool operator==(const CommandProgram&) const = default;
 };

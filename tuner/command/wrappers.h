@@ -22,6 +22,7 @@ struct CommandWrapper {
   std::string_view folder = "";  ///< valued options whose value is the folder to start in
   int positionals = 0;           ///< words between the options and the command
   WrappedKind runs = WrappedKind::command;
+  std::string_view counts = "";  ///< valued options whose values, multiplied, are the ranks
 };
 
 /// A program that reads a script, or source code on its command line.

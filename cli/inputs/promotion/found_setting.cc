@@ -23,6 +23,7 @@
 #include "store/open.h"
 #include "store/origin.h"
 #include "store/store_uri.h"
+#include "tuner/command/command_program.h"
 
 namespace hocket {
 namespace {
@@ -283,6 +284,22 @@ Result<FoundSetting> setting_to_start(const SettingSource& source, const std::st
   return with_allowed(any_setting_to_start(source, study, command), source);
 }
 
+namespace {
+
+/// Says that a command starts another number of ranks than the one that was tuned, as far as both
+/// say how many; empty if not.
+std::string ranks_note(const std::vector<std::string>& words,
+                       const std::vector<std::string>& tuned) {
+  if (words.empty() || tuned.empty()) return {};
+  const std::int64_t own = read_command(words).ranks, learned = read_command(tuned).ranks;
+  if (own == 0 || learned == 0 || own == learned) return {};
+  return "the setting was learned with another number of ranks, " + std::to_string(learned) +
+         ", and the command starts " + std::to_string(own) +
+         "; `hocket tune` of the command may find a better one";
+}
+
+}  // namespace
+
 Result<FilledCommand> filled_command(const std::vector<std::string>& words,
                                      const FoundSetting& found) {
   const Params& params = found.setting.params;
@@ -302,6 +319,8 @@ Result<FilledCommand> filled_command(const std::vector<std::string>& words,
                            "unless it reads the environment variable " + name +
                            "; the study ran: " + shell_text(found.tuned_command));
   }
+  if (const auto note = ranks_note(words, found.tuned_command); !note.empty())
+    filled.notes.push_back(note);
   HOCKET_TRY(check_filled(words, found.setting, found.words, found.allowed_variables));
   auto call = call_with(words, found.setting);
   HOCKET_TRY(call);

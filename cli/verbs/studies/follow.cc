@@ -34,7 +34,10 @@ Result<StudyRow> study_to_follow(Store& store, const FollowOptions& following) {
 
 Error interrupted_error(const StudyRow& study) {
   std::string message = "study " + study.name + " was interrupted: nobody runs it any more";
-  if (study.origin == StudyOrigin::tune) {
+  if (study.origin == StudyOrigin::live) {
+    message = "study " + study.name +
+              " is paused: its job has ended, and the next job of its key goes on with it";
+  } else if (study.origin == StudyOrigin::tune) {
     message += "; `hocket tune --resume --study " + study.name + "` goes on with it";
   }
   return {ErrorCode::unavailable, std::move(message)};

@@ -10,6 +10,7 @@
 
 #include "archive/studies/owner.h"
 #include "archive/studies/study_result.h"
+#include "archive/studies/study_state.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/output/notes.h"
 #include "cli/output/table.h"
@@ -56,9 +57,10 @@ Result<std::vector<StudyLine>> read_lines(Store& store, UnreadRows& unread) {
   return lines;
 }
 
-/// Returns the state; a running study whose process is gone is shown as interrupted.
+/// Returns the state as people read it; a running study whose process is gone is interrupted.
 std::string state_text(const StudyRow& study, const HostView& host) {
-  return std::string(to_string(is_orphan(study, host) ? StudyState::interrupted : study.state));
+  return std::string(is_orphan(study, host) ? to_string(StudyState::interrupted)
+                                            : shown_state(study));
 }
 
 /// Returns for example "19.8 % better", "19.8 % better than assumed" (where the default is) or

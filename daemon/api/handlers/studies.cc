@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "archive/studies/study_state.h"
 #include "core/base/json_reader.h"
 #include "core/base/statistics.h"
 #include "daemon/api/handlers/call.h"
@@ -23,7 +24,7 @@ nlohmann::json study_json(const RouteCall& call, const StudyRow& study) {
   }
   return {{"id", study.id},
           {"study", study.name},
-          {"state", to_string(study.state)},
+          {"state", shown_state(study)},
           {"owner", study.owner},
           {"origin", to_string(study.origin)},
           {"command", std::move(command)},

@@ -12,6 +12,7 @@
 namespace hocket {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
@@ -37,7 +38,19 @@ class TorchEnvironment : public ::testing::Test {
   Result<Variables> variables(const std::string& name, const TorchSettings& settings,
                               const Variables& environment) const {
     return torch_environment(settings, folder_.file(name + "/bin/hocket"),
-                             environment_of(environment));
+                             environment_of(environment), folder_.file("built"));
+  }
+
+  /// Makes a package where the program was built.
+  std::string build() const {
+    const std::string package = folder_.file("built");
+    std::filesystem::create_directories(package + "/hocket/torch/autorun");
+    std::ofstream(package + "/hocket/torch/autorun/sitecustomize.py");
+    return package;
+  }
+
+  std::string path_of(const std::string& package) const {
+    return package + "/hocket/torch/autorun:" + package;
   }
 
   TemporaryFolder folder_;
@@ -82,12 +95,42 @@ TEST_F(TorchEnvironment, OptionsBecomeVariables) {
   EXPECT_EQ(variables("a", {.store = "s.db"}, {}).value().at("HOCKET_STORE"), here + "/s.db");
 }
 
-TEST_F(TorchEnvironment, AMissingPackageIsAnErrorThatNamesItsPlace) {
+TEST_F(TorchEnvironment, TheUsersOwnFolderIsTakenBeforeAllOthers) {
+  install("a");
+  build();
+  const std::string own = install("mine");
+  EXPECT_EQ(variables("a", {}, {{"HOCKET_PYTHON", own}}).value()["PYTHONPATH"], path_of(own));
+  EXPECT_EQ(variables("a", {}, {{"HOCKET_PYTHON", ""}}).value()["PYTHONPATH"],
+            path_of(folder_.file("a/share/hocket/python")));
+}
+
+TEST_F(TorchEnvironment, NothingTakesThePlaceOfTheUsersOwnFolder) {
+  install("a");
+  const auto missing = variables("a", {}, {{"HOCKET_PYTHON", "/no/such"}});
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::not_found);
+  EXPECT_THAT(missing.error().message, HasSubstr("HOCKET_PYTHON says: there is no "
+                                                 "/no/such/hocket/torch/autorun/sitecustomize.py"));
+}
+
+TEST_F(TorchEnvironment, AProgramThatWasMovedFindsThePackageOfItsBuild) {
+  EXPECT_EQ(variables("moved", {}, {}).value_or(Variables())["PYTHONPATH"], path_of(build()));
+}
+
+TEST_F(TorchEnvironment, APackageThatOthersCanChangeIsNotThatOfTheBuild) {
+  const std::string autorun = build() + "/hocket/torch/autorun";
+  std::filesystem::permissions(autorun, std::filesystem::perms::all);
+  EXPECT_FALSE(variables("moved", {}, {}));
+}
+
+TEST_F(TorchEnvironment, AMissingPackageIsAnErrorThatNamesAllPlaces) {
   const auto missing = variables("a", {}, {});
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, ErrorCode::not_found);
-  EXPECT_THAT(missing.error().message,
-              HasSubstr(folder_.file("a/share/hocket/python/hocket/torch/autorun")));
+  EXPECT_THAT(
+      missing.error().message,
+      AllOf(HasSubstr(folder_.file("a/share/hocket/python/hocket/torch/autorun")),
+            HasSubstr(folder_.file("built/hocket/torch/autorun")), HasSubstr("set HOCKET_PYTHON")));
 }
 
 TEST_F(TorchEnvironment, AFolderThatPythonpathCannotNameIsAnError) {

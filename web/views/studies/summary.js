@@ -62,6 +62,10 @@ function runningVerdict(study, trials, objective) {
       verbHint("Go on with it:", `hocket tune --resume --study ${study.study}`);
     return box("warning", `Interrupted after ${countedText(done, "trial")}`, text, goesOn);
   }
+  if (study.state === "paused") {
+    return box("muted", `Paused after ${countedText(done, "trial")}`, text,
+      "Its job has ended. The next job of its key goes on with it.");
+  }
   if (study.state === "finished") {
     return box("bad", "Ended without a result", study.definition?.stopped || text);
   }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/base/text.h"
+#include "tests/scoped_environment.h"
 #include "tests/temporary_folder.h"
 
 namespace hocket {
@@ -65,6 +66,9 @@ TEST_F(TorchVerb, ACommandThatIsNotThereIsAnError) {
 
 TEST_F(TorchVerb, WithoutThePackageNothingRuns) {
   std::filesystem::remove_all(folder_.file("share"));
+  // Without the variable it would take the package of its build.
+  const std::string folder = folder_.file("share/hocket/python");
+  const ScopedEnvironment variable("HOCKET_PYTHON", folder.c_str());
   EXPECT_EQ(run({"--", "echo", "ran"}), 2);
   EXPECT_THAT(output_, HasSubstr("there is no " + folder_.file("share/hocket/python/hocket")));
   EXPECT_THAT(output_, testing::Not(HasSubstr("ran")));

@@ -98,6 +98,17 @@ TEST_F(WithTest, TheCommandRunsInItsPlaceWithTheSetting) {
   EXPECT_EXIT(run({}, {"nice", "sh", script_, "-", "3"}), ExitedWithCode(3), "X=42 arg=-");
 }
 
+TEST_F(WithTest, AnotherNumberOfRanksIsSaid) {
+  promote(script(script_), 42, {"srun", "-n", "2", "sh", script_});
+  const std::string srun = folder_.file("srun");
+  std::ofstream(srun) << "#!/bin/sh\nshift 2\nexec \"$@\"\n";
+  std::filesystem::permissions(srun, std::filesystem::perms::owner_all);
+  EXPECT_EXIT(run({}, {srun, "-n", "3", "sh", script_}), ExitedWithCode(7),
+              "learned with another number of ranks, 2, and the command starts 3; .*X=42 arg=");
+  EXPECT_EXIT(run({}, {srun, "-n", "2", "sh", script_}), ExitedWithCode(7),
+              "^hocket: X=42: promoted by [^;]*\nX=42 arg=");
+}
+
 TEST_F(WithTest, AScriptNeverGetsThatOfAnother) {
   promote(script(script_), 42);
   std::filesystem::create_directories(folder_.file("other"));
