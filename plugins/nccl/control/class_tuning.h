@@ -13,8 +13,8 @@
 // short, so that a bad one costs little; each further block is twice as long, up to kMostTried.
 // What a job keeps is proposed for good.
 //
-// Where the plugin harms the job by being there (PluginGuard), the ranks agree to switch it off,
-// for good, and the jobs end.
+// The ranks agree to switch the plugin off for good, and the jobs end, as soon as PluginGuard finds
+// that its presence slows the job.
 //
 // A loop without repeating calls has no iterations. There, a class is judged by the times of its
 // collectives on the GPU (CollectiveTimes), kCollectivesPerStep of which count as one iteration.

@@ -218,7 +218,7 @@ class AgreeTest(RanksTest):
     def test_other_candidates_are_refused_with_a_message(self):
         found = self.ranks(with_other_candidates, count=3)
         self.assertRegex(found[2], "rank [0-2] has other candidates than rank [0-2]; give every")
-        # Where rank 2 has come first, it is the other two whose candidates differ.
+        # The first to come sets the candidates: if that is rank 2, the other two are refused.
         self.assertEqual(found[0] == "a", found[1] == "a", found)
 
     def test_over_tcp(self):

@@ -80,7 +80,7 @@ def _run_shadowed():
 if os.environ.get("HOCKET_TORCH", "").lower() not in _NO:
     sys.meta_path.insert(0, _AfterImport({
         "torch.nn.parallel.distributed": _watch("watch_ddp"),
-        # Where it is defined: programs import it from several modules.
+        # The module that defines fully_shard, since programs import it from several others.
         "torch.distributed.fsdp._fully_shard._fully_shard": _watch("watch_fsdp"),
         "torch.distributed.fsdp.fully_sharded_data_parallel": _watch("watch_fsdp1"),
         "torch.optim.optimizer": _watch("watch_optimizers")}))
