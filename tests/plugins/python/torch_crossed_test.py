@@ -36,7 +36,7 @@ def pushed(rank):
             taken.append(versions[len(taken)])
             settings = [f"job.{name}={value}" for name, value in taken[-1].items()]
             hocket("push", "net", *(word for text in settings for word in ("--set", text)))
-            hocket("pin", "net", "--version", str(len(taken)))
+            hocket("pin", "net")
         return all(job.values[name] == value for name, value in versions[-1].items())
     return train_until(done, schedule=True)
 

@@ -21,7 +21,7 @@ def trained_randomly(rank, seed):
              "optimizer": options.choice(["sgd", "adamw"]),
              "gradient_as_bucket_view": options.choice([False, True]),
              "settings": config(options.choice(["fifo", "static", "negotiated"]),
-                                options.choice([16384, 1 << 20]), options.choice([1, 2]))}
+                                options.choice([32768, 1 << 20]), options.choice([1, 2]))}
     for crossed in (False, True):
         chosen = random.Random(seed)
         actions = chosen.sample(ACTIONS, 5)

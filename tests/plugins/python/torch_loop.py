@@ -22,6 +22,8 @@ def train_until(done, explore=0.0, make=make, step_of=one_step, at_step=lambda s
         values.append(job.values)
         if all_agree(done(job, lines, step)):
             break
+    else:
+        raise AssertionError(f"what the test waits for did not happen in {MOST_STEPS} steps")
     status = job.status()
     job.close()
     return losses, values, lines, status

@@ -75,7 +75,7 @@ def train(_, is_exact, way, settings=None):
 
 
 SETTINGS = {f"{order}, parts of {size}": config(order, size, channels=2)
-            for order, size in (("fifo", 16384), ("negotiated", 20000), ("static", 65536))}
+            for order, size in (("fifo", 32768), ("negotiated", 50000), ("static", 1 << 17))}
 WAYS = {"buckets": ("buckets", None)} | {name: ("crossing", s) for name, s in SETTINGS.items()}
 
 
