@@ -403,6 +403,10 @@ const char* hocket_client_key(const hocket_client* client) {
   return client->fetched.key.c_str();
 }
 
+const char* hocket_client_search(const hocket_client* client) {
+  return client->fetched.search.c_str();
+}
+
 std::int64_t hocket_client_version(const hocket_client* client) {
   return client->fetched.version;
 }

@@ -142,6 +142,14 @@ typedef struct hocket_client_options {
   //     "iteration_ns": 1200000}]
   // NULL: nothing.
   const char* predictions;
+
+  // Traits: a JSON object of at most 32 texts that say what else changes which configuration is
+  // best, for example
+  //   {"optimizer": "AdamW", "gradients": "bfloat16"}
+  // It is a part of the workload, so programs with different ones do not share configurations. It
+  // must be known when the client is opened and be the same in every run. NULL: nothing. A program
+  // compiled before this member existed passes a smaller `size`.
+  const char* traits;
 } hocket_client_options;
 
 typedef struct hocket_client hocket_client;
@@ -163,6 +171,12 @@ const char* hocket_client_config(const hocket_client* client);
 const char* hocket_client_source(const hocket_client* client);
 const char* hocket_client_detail(const hocket_client* client);
 const char* hocket_client_key(const hocket_client* client);
+
+// Returns what the ended search of the job's key came to, as the daemon said it when the client was
+// opened: "the search for its key has ended (tried 5, kept 2, on 2026-11-20)", and why it is opened
+// again if it is. "" while it goes on, if there was none, without a daemon that says so, and on a
+// rank above 0. Valid until the client is closed.
+const char* hocket_client_search(const hocket_client* client);
 
 // Returns the daemon's version of the initial configuration; 0 if it is not from the daemon.
 int64_t hocket_client_version(const hocket_client* client);

@@ -43,9 +43,14 @@ Result<Workload> read_workload(const hocket_client_options& options) {
     if (name == nullptr) return failure(missing("a tensor has no name"));
     tensors.push_back({{"name", name}, {"bytes", bytes}});
   }
+  nlohmann::json described = {{"name", options.workload_name}, {"tensors", std::move(tensors)}};
+  if (options.traits != nullptr) {
+    auto traits = parse_object(options.traits, "traits");
+    HOCKET_TRY(traits);
+    described["traits"] = std::move(*traits);
+  }
   // Serializing replaces invalid UTF-8, for which no fingerprint can be computed.
-  const auto document = parse_object(
-      text_of({{"name", options.workload_name}, {"tensors", std::move(tensors)}}), "workload");
+  const auto document = parse_object(text_of(described), "workload");
   HOCKET_TRY(document);
   return workload_from_json(*document);
 }
@@ -115,7 +120,8 @@ std::function<void(const std::string&)> sink_of(void (*call)(const char*, void*)
 Result<hocket_client_options> with_all_members(const hocket_client_options* given) {
   constexpr std::size_t kEarlierSizes[] = {
       offsetof(hocket_client_options, on_profile), offsetof(hocket_client_options, can_run),
-      offsetof(hocket_client_options, own_knobs), offsetof(hocket_client_options, decides_alone)};
+      offsetof(hocket_client_options, own_knobs), offsetof(hocket_client_options, decides_alone),
+      offsetof(hocket_client_options, traits)};
   if (given == nullptr || (given->size < sizeof(hocket_client_options) &&
                            std::ranges::count(kEarlierSizes, given->size) == 0)) {
     return failure(missing("options->size must be sizeof(hocket_client_options)"));

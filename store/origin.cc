@@ -1,24 +1,10 @@
 #include "store/origin.h"
 
-#include <chrono>
-#include <cstdio>
 #include <utility>
 
+#include "core/base/text.h"
+
 namespace hocket {
-namespace {
-
-/// Returns the date in UTC: "2026-11-21".
-std::string date_text(std::int64_t unix_ns) {
-  const std::chrono::sys_time<std::chrono::nanoseconds> time{std::chrono::nanoseconds(unix_ns)};
-  const std::chrono::year_month_day date{std::chrono::floor<std::chrono::days>(time)};
-  char text[32];
-  std::snprintf(text, sizeof text, "%04d-%02u-%02u", static_cast<int>(date.year()),
-                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
-  return text;
-}
-
-}  // namespace
-
 Result<std::string> study_name(Store& store, const PromotionRow& promotion) {
   if (!promotion.study_id) return promotion.removed_study;
   auto study = store.study(std::to_string(*promotion.study_id));

@@ -25,7 +25,8 @@ bool is_workload(const PromotionCandidate& candidate, const std::string& selecto
 
 /// Returns the program where there is one, which tells scripts of one name apart, else the name.
 std::string workload_text(const PromotionCandidate& candidate) {
-  return shown(candidate.program.empty() ? candidate.workload : candidate.program);
+  const std::string name = candidate.program.empty() ? candidate.workload : candidate.program;
+  return shown(candidate.traits.empty() ? name : name + " (" + candidate.traits + ")");
 }
 
 std::string topology_text(const PromotionCandidate& candidate) {

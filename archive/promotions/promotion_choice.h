@@ -23,6 +23,7 @@ struct PromotionCandidate {
   std::int64_t version = 0;               ///< number of the current version; 0: none is released
   std::string workload = {};              ///< name
   std::string program = {};               ///< Workload::program
+  std::string traits = {};                ///< Workload::traits, for people
   bool has_tensors = true;                ///< the workload names tensors, so it is no plain command
   std::string place = {};                 ///< name of the topology, for people
   std::optional<Topology> topology = {};  ///< absent where it is not known

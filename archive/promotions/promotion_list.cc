@@ -47,6 +47,7 @@ nlohmann::json to_json(const KeyRow& key, const TopologyRow& topology,
                          {"at_default", key.is_at_default}};
   if (key.current_id) item["version"] = *key.current_id;
   if (auto program = program_of(workload); !program.empty()) item["program"] = std::move(program);
+  if (auto traits = traits_of(workload); !traits.empty()) item["traits"] = std::move(traits);
   return item;
 }
 
@@ -59,6 +60,7 @@ ListedPromotions listed_promotions(const nlohmann::json& answer) {
                                  .version = integer_member(item, "version"),
                                  .workload = text_member(item, "workload"),
                                  .program = text_member(item, "program"),
+                                 .traits = text_member(item, "traits"),
                                  .place = text_member(item, "topology")};
     // An older daemon says it only of a command that has no name of its own.
     candidate.has_tensors =

@@ -68,6 +68,11 @@ std::string program_of(const WorkloadRow& workload) {
                                                                     : std::string();
 }
 
+std::string traits_of(const WorkloadRow& workload) {
+  const auto described = workload_from_json(workload.document);
+  return described ? traits_text(*described) : std::string();
+}
+
 std::size_t tensor_count(const WorkloadRow& workload) {
   const auto tensors = workload.document.find("tensors");
   return tensors != workload.document.end() && tensors->is_array() ? tensors->size() : 0;
@@ -78,6 +83,7 @@ PromotionCandidate candidate_of(const PromotedVersions& promoted) {
           .version = promoted.promotion.id,
           .workload = promoted.workload.name,
           .program = program_of(promoted.workload),
+          .traits = traits_of(promoted.workload),
           .has_tensors = tensor_count(promoted.workload) > 0,
           .place = readable_name(promoted.topology),
           .topology = promoted.topology};

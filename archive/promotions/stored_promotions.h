@@ -34,6 +34,9 @@ PromotionCandidate candidate_of(const PromotedVersions& promoted);
 /// Returns Workload::program of a row.
 std::string program_of(const WorkloadRow& workload);
 
+/// Returns the traits of a row's workload as people read them; empty without any.
+std::string traits_of(const WorkloadRow& workload);
+
 /// Returns the number of Workload::tensors of a row.
 std::size_t tensor_count(const WorkloadRow& workload);
 

@@ -20,6 +20,7 @@ constexpr double kLatencyWeight = 0.5;
 constexpr double kOtherProcessor = 1;
 constexpr double kOtherLinkKind = 4;
 constexpr double kOtherName = 1;
+constexpr double kOtherTrait = 0.5;
 /// Used if a job does not list its tensors and the two are not known to be the same: beyond any
 /// useful distance.
 constexpr double kUnknownWorkload = 16;
@@ -126,6 +127,11 @@ std::string version_of(const Topology& topology, const std::string& library) {
   return found == topology.library_versions.end() ? "none" : found->second;
 }
 
+std::string trait_of(const Workload& workload, const std::string& name) {
+  const auto found = workload.traits.find(name);
+  return found == workload.traits.end() ? "none" : found->second;
+}
+
 std::string readable_text(const Workload& workload) {
   return workload.program.empty() ? workload.name : workload.program;
 }
@@ -169,6 +175,11 @@ std::vector<JobDifference> job_differences(const Workload& other, const Workload
   found.add_count("bytes of tensors", other.bytes(), own.bytes(), kMain);
   found.add_count("tensors", other.tensors.size(), own.tensors.size(), kMain);
   found.add("other proportions of tensors", kMain * shape_distance(other, own));
+  std::set<std::string> traits;
+  for (const auto* workload : {&other, &own})
+    for (const auto& [name, value] : workload->traits) traits.insert(name);
+  for (const auto& name : traits)
+    found.add_text(name.c_str(), trait_of(other, name), trait_of(own, name), kOtherTrait);
   return found.take();
 }
 

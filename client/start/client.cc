@@ -54,6 +54,7 @@ FetchedConfig ask_source(const AskingJob& job, ConfigSource& source, const std::
     return fetched;
   }
   const StoredConfig& found = **stored;
+  fetched.search = found.search;
   const ScheduleConfig config = with_declared_defaults(found.config, job.workload.knobs);
   fetched.warnings = found.warnings;
   if (const auto valid = validate(config); !valid)
@@ -130,7 +131,8 @@ Result<FetchedConfig> ask_for_config(const Topology& topology, const Workload& w
   fetched.config = with_declared_defaults(std::move(fetched.config), workload.knobs);
   fetched.key = to_string(ConfigKey{fingerprint(topology), fingerprint(workload)});
   // Jobs print these, and a store or a daemon has written them.
-  for (std::string* text : {&fetched.source, &fetched.detail}) *text = plain_line(*text);
+  for (std::string* text : {&fetched.source, &fetched.detail, &fetched.search})
+    *text = plain_line(*text);
   for (std::string& warning : fetched.warnings) warning = plain_line(warning);
   return fetched;
 }

@@ -33,6 +33,9 @@ struct FetchedConfig {
   std::int64_t version = 0;  ///< version in the daemon; 0 if it is not from the daemon
   std::string key =
       {};  ///< the job's key (core/protocol/config_key.h); identifies it to the daemon
+  /// Outcome of the ended search of the key: "the search for its key has ended (tried 5, kept 2,
+  /// on 2026-11-20)". Empty while it goes on, if there was none, or on a rank above 0.
+  std::string search = {};
 };
 
 /// Returns the configuration to train with, from the first source that has one: HOCKET_CONFIG; the

@@ -10,6 +10,7 @@
 #include "client/start/last_good.h"
 #include "core/base/bounded_call.h"
 #include "core/base/json_reader.h"
+#include "core/base/text.h"
 #include "core/protocol/config_key.h"
 
 namespace hocket {
@@ -50,6 +51,19 @@ using ReadMatch = void (*)(JsonReader&, StoredConfig&);
 constexpr std::array<Word<ReadMatch>, 3> kMatches{
     {{"exact", read_exact}, {"nearest", read_neighbour}, {"none", read_nothing}}};
 
+void read_search(JsonReader& reader, std::string& text) {
+  std::int64_t tried = 0, kept = 0, ended_at_ns = 0;
+  std::string again;
+  reader.integer("tried", tried, 0, kMaxInteger);
+  reader.integer("kept", kept, 0, kMaxInteger);
+  reader.integer("ended_at_ns", ended_at_ns, 0, INT64_MAX);
+  reader.text("opened_again", again, "");
+  constexpr std::size_t kReasonBytes = 200;
+  text = "the search for its key has ended (tried " + std::to_string(tried) + ", kept " +
+         std::to_string(kept) + ", on " + date_text(ended_at_ns) + ")";
+  if (!again.empty()) text += " and is opened again: " + again.substr(0, kReasonBytes);
+}
+
 Found read_resolved(const nlohmann::json& answer, const ConfigKey& key) {
   JsonReader reader(answer);
   std::string answered;
@@ -63,9 +77,14 @@ Found read_resolved(const nlohmann::json& answer, const ConfigKey& key) {
   reader.choice("match", read_match, kMatches);
   StoredConfig found;
   reader.texts("passed_over", found.warnings, kOptional);
+  reader.object(
+      "search", [&](JsonReader& search) { read_search(search, found.search); }, kOptional);
   read_match(reader, found);
   HOCKET_TRY(reader.done());
-  if (read_match == read_nothing && found.warnings.empty()) return std::nullopt;
+  if (read_match == read_nothing && found.warnings.empty()) {
+    if (found.search.empty()) return std::nullopt;
+    found.origin = "the daemon has nothing for this topology and workload";
+  }
   found.warnings.resize(std::min(found.warnings.size(), kMostWarnings));
   for (std::string& warning : found.warnings) warning = warning.substr(0, 300);
   return std::optional(std::move(found));

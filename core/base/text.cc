@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <deque>
@@ -96,6 +97,15 @@ std::string shell_quoted(const std::string& argument) {
 std::string shell_text(std::span<const std::string> arguments) {
   std::string text;
   for (const auto& argument : arguments) text += (text.empty() ? "" : " ") + shell_quoted(argument);
+  return text;
+}
+
+std::string date_text(std::int64_t unix_ns) {
+  const std::chrono::sys_time<std::chrono::nanoseconds> time{std::chrono::nanoseconds(unix_ns)};
+  const std::chrono::year_month_day date{std::chrono::floor<std::chrono::days>(time)};
+  char text[32];
+  std::snprintf(text, sizeof text, "%04d-%02u-%02u", static_cast<int>(date.year()),
+                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
   return text;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Text for people and shells: percentages, sizes, text of other programs made printable, quoted
-// command lines, trimmed white space. Pure functions; thread-safe.
+// Text for people and shells: percentages, sizes, dates, text of other programs made printable,
+// quoted command lines, trimmed white space. Pure functions; thread-safe.
 
 #include <cstddef>
 #include <cstdint>
@@ -37,6 +37,9 @@ std::string shell_quoted(const std::string& argument);
 
 /// Returns the quoted arguments, separated by spaces.
 std::string shell_text(std::span<const std::string> arguments);
+
+/// Returns the date of a time since 1970 in UTC: "2026-11-21".
+std::string date_text(std::int64_t unix_ns);
 
 /// Returns `text` without surrounding blanks and line ends.
 std::string_view trimmed(std::string_view text);

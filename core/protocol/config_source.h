@@ -26,6 +26,9 @@ struct StoredConfig {
   std::int64_t version = 0;
   /// Warnings, for people.
   std::vector<std::string> warnings = {};
+  /// Outcome of the ended search of the key, for people; empty while it goes on, or if there was
+  /// none.
+  std::string search = {};
 };
 
 class ConfigSource {

@@ -20,12 +20,29 @@ void read_parameter(JsonReader& reader, WorkloadParameter& parameter) {
   reader.text("kind", parameter.kind);
 }
 
+void read_traits(JsonReader& reader, std::map<std::string, std::string>& traits) {
+  reader.members([&](const std::string& name, const JsonValue& value) {
+    if (name.size() > kMaxTraitBytes || traits.size() == kMaxTraits) {
+      value.refuse("one of at most 32 traits, with a name of at most 200 bytes");
+    } else {
+      traits[name] = value.text(kMaxTraitBytes);
+    }
+  });
+}
+
 }  // namespace
 
 std::int64_t Workload::bytes() const {
   std::int64_t sum = 0;
   for (const auto& tensor : tensors) sum += tensor.bytes;
   return sum;
+}
+
+std::string traits_text(const Workload& workload) {
+  std::string text;
+  for (const auto& [name, value] : workload.traits)
+    text += (text.empty() ? "" : ", ") + name + ' ' + value;
+  return text;
 }
 
 std::string fingerprint(const Workload& workload) {
@@ -43,6 +60,7 @@ nlohmann::json to_json(const Workload& workload) {
     document["parameters"].push_back({{"name", parameter.name}, {"kind", parameter.kind}});
   }
   for (const DeclaredKnob& knob : workload.knobs) document["knobs"].push_back(to_json(knob));
+  if (!workload.traits.empty()) document["traits"] = workload.traits;
   return document;
 }
 
@@ -53,6 +71,8 @@ void read_workload(JsonReader& reader, Workload& workload) {
   reader.text("program", workload.program, "");
   reader.parts("parameters", workload.parameters, read_parameter, kMaxParameters, kOptional);
   reader.parts("knobs", workload.knobs, read_declared_knob, kMaxDeclaredKnobs, kOptional);
+  reader.object(
+      "traits", [&](JsonReader& traits) { read_traits(traits, workload.traits); }, kOptional);
   if (!reader.finish()) return;
   if (const auto ok = validate(workload.knobs); !ok) reader.self().fail(ok.error());
 }

@@ -6,6 +6,7 @@
 // tuned (archive/studies/plain_job.h). A plain value.
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -45,14 +46,23 @@ struct Workload {
   std::vector<WorkloadParameter> parameters = {};
   /// Knobs that the job declares besides the scheduler's, else none.
   std::vector<DeclaredKnob> knobs = {};
+  /// Traits of a job that knows hocket which change its best configuration, by name, else none:
+  /// {"optimizer", "AdamW"}. Known before the first step, and the same in every run.
+  std::map<std::string, std::string> traits = {};
 
   std::int64_t bytes() const;
 
   bool operator==(const Workload&) const = default;
 };
 
-/// Returns the canonical fingerprint of all fields. Program, parameters and declared knobs count
-/// only where there are any.
+inline constexpr std::size_t kMaxTraits = 32, kMaxTraitBytes = 200;
+
+/// Returns the traits as people read them: "gradients bfloat16, optimizer AdamW"; empty without
+/// any.
+std::string traits_text(const Workload& workload);
+
+/// Returns the canonical fingerprint of all fields. Program, parameters, declared knobs and traits
+/// count only where there are any.
 std::string fingerprint(const Workload& workload);
 
 nlohmann::json to_json(const Workload& workload);

@@ -48,6 +48,7 @@ struct ApiParts {
   ChangePublisher& changes;
   const Clock& clock;
   const AccessTokens& tokens;
+  WallClock now_unix_ns = system_unix_ns;
   std::string description = {};  ///< the text of docs/openapi.json
   /// Returns the body of /metrics.
   std::function<std::string()> metrics = [] { return std::string(); };

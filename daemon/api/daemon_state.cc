@@ -39,6 +39,7 @@ DaemonState::DaemonState(Store& store, const Clock& clock, DaemonStateOptions op
            .changes = changes,
            .clock = clock,
            .tokens = tokens,
+           .now_unix_ns = options.now_unix_ns,
            .description = std::move(options.description),
            .metrics = std::move(options.metrics),
            .log = options.log,

@@ -49,6 +49,11 @@ void DriftDetector::restart(std::span<const double> reference_ns) {
   for (const double ns : reference_ns) logs_.push_back(std::log(std::max(ns, kShortestNs)));
 }
 
+double DriftDetector::level_ns() const {
+  if (logs_.size() < kDriftWindow) return 0;
+  return std::exp(level_of(logs_, logs_.size() - kDriftWindow, logs_.size()));
+}
+
 double DriftDetector::needed_share() const {
   double needed = noise_[0].needed(kDriftEvidence);
   for (const Noise& noise : noise_) needed = std::min(needed, noise.needed(kDriftEvidence));

@@ -61,6 +61,10 @@ class DriftDetector {
   double drifted_from_ns() const { return drifted_from_ns_; }
   double drifted_to_ns() const { return drifted_to_ns_; }
 
+  /// Returns the level of the last kDriftWindow iterations since the configuration changed; 0 while
+  /// there are fewer.
+  double level_ns() const;
+
   /// Returns the relative change that is a drift now if it is gradual.
   double needed_share() const;
 

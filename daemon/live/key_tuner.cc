@@ -89,6 +89,7 @@ std::optional<tuning::NextExplorer> KeyTuner::find_other() {
 tuning::Sight KeyTuner::look(const std::optional<RunningJob>& job, bool may_explore) {
   // A job whose connection broke may reconnect. It is given up only when the registry removes it.
   tuning::Sight sight{.now_ns = parts_.clock.now_ns(),
+                      .now_unix_ns = parts_.now_unix_ns(),
                       .may_explore = may_explore,
                       .has_explorer = job && can_explore(*job)};
   if (sight.has_explorer) apply(tuning::ConfigSeen{job->description.config});
@@ -131,6 +132,8 @@ Result<void> KeyTuner::carry_out(const tuning::Action& action, const std::option
       return {};
     case Kind::record_drift:
       return record_drift();
+    case Kind::reopen_search:
+      return reopen_search(action.reason);
     case Kind::lift_quarantine:
       HOCKET_TRY(parts_.store.lift_quarantine(topology_id_, workload_id_, kDaemonActor));
       apply(tuning::QuarantineLifted{});
@@ -165,6 +168,18 @@ Result<void> KeyTuner::record_drift() {
        .detail = {{"job", drift.job}, {"before_ns", drift.before_ns}, {"now_ns", drift.now_ns}}}));
   ++counts_.drifts;
   apply(tuning::DriftRecorded{});
+  return {};
+}
+
+Result<void> KeyTuner::reopen_search(const std::string& reason) {
+  const EndedSearch& search = std::get<tuning::Settled>(state_.at).search;
+  HOCKET_TRY(parts_.store.record_audit({.actor = kDaemonActor,
+                                        .action = "reopen_search",
+                                        .subject = search.study,
+                                        .detail = {{"key", to_string(key_)}, {"reason", reason}}}));
+  parts_.log.write(LogLevel::info, "search opened again",
+                   {{"study", search.study}, {"reason", reason}});
+  apply(tuning::SearchReopened{});
   return {};
 }
 
@@ -205,27 +220,23 @@ Result<void> KeyTuner::begin_study(const RunningJob& job) {
 }
 
 Result<void> KeyTuner::resume_study(const RunningJob& job) {
-  UnreadRows unread;
-  const auto studies = parts_.store.studies(&unread);
+  const auto studies = live_studies(parts_.store, topology_id_, workload_id_);
   HOCKET_TRY(studies);
   const auto expected = live_definition(job.description);
   HOCKET_TRY(expected);
-  for (auto study = studies->rbegin(); study != studies->rend(); ++study) {
-    if (study->owner != kDaemonActor || study->topology_id != topology_id_ ||
-        study->workload_id != workload_id_) {
-      continue;
-    }
-    const auto definition = study_definition_from_json(study->definition);
+  for (std::size_t i = 0; i < studies->size(); ++i) {
+    const StudyRow& study = (*studies)[i];
+    const auto definition = study_definition_from_json(study.definition);
     if (!definition || names_of(definition->space) != names_of(expected->space)) continue;
     const auto base = base_in(definition->space, job);
     if (!base) continue;
-    if (study->state == StudyState::finished) {
-      parts_.log.write(LogLevel::info, "nothing to search",
-                       {{"key", to_string(key_)}, {"ended", study->name}});
-      apply(tuning::NothingToSearch{});
-      return {};
-    }
-    return resume_trials(job, *study, *definition, *base);
+    if (study.state != StudyState::finished) return resume_trials(job, study, *definition, *base);
+    auto ended = read_ended_search(parts_.store, *studies, i, &job.description.config);
+    HOCKET_TRY(ended);
+    parts_.log.write(LogLevel::info, "nothing to search",
+                     {{"key", to_string(key_)}, {"ended", study.name}});
+    apply(tuning::NothingToSearch{std::move(*ended)});
+    return {};
   }
   return begin_study(job);
 }
@@ -268,7 +279,13 @@ Result<void> KeyTuner::end_study(const tuning::Action& action) {
     HOCKET_TRY(parts_.store.abandon_running_trials(study.id));
     parts_.feed.forget(job_candidate_topic(explorer_number()));
   }
+  tuning::StudyEnded ended{is_settled};
   if (is_settled) {
+    const auto row = parts_.store.study(std::to_string(study.id));
+    HOCKET_TRY(row);
+    auto left = read_ended_search(parts_.store, {*row}, 0);
+    HOCKET_TRY(left);
+    ended.search = std::move(*left);
     parts_.log.write(LogLevel::info, "search ended",
                      {{"study", study.name}, {"reason", action.reason}});
   }
@@ -279,7 +296,7 @@ Result<void> KeyTuner::end_study(const tuning::Action& action) {
                                  .subject = study.name,
                                  .detail = {{"key", to_string(key_)}, {"reason", action.reason}}}));
   search_.reset();
-  apply(tuning::StudyEnded{is_settled});
+  apply(ended);
   return {};
 }
 

@@ -78,6 +78,7 @@ class KeyTuner {
                              const StudyDefinition& definition, const Params& base);
   Result<void> end_study(const tuning::Action& action);
   Result<void> record_drift();
+  Result<void> reopen_search(const std::string& reason);
   Result<void> tell_baseline(const RunningJob& job);
   Result<void> ask(const RunningJob& job);
   Result<void> offer(const RunningJob& job);

@@ -8,9 +8,12 @@
 #include <vector>
 
 #include "archive/studies/told_trial.h"
+#include "core/base/statistics.h"
 #include "core/step/declared_knob.h"
 #include "core/step/knob.h"
 #include "core/step/knob_value.h"
+#include "daemon/live/drift.h"
+#include "daemon/live/live_dependencies.h"
 #include "tuner/space/schedule_space.h"
 
 namespace hocket {
@@ -181,6 +184,123 @@ Result<StudySession> live_session(const StudyDefinition& definition,
   auto session = StudySession::make(session_options(definition), past);
   if (session) session->prefer(with_switches_turned(definition.space));
   return session;
+}
+
+namespace {
+
+/// Errors by which a setting may be faster than measured.
+constexpr double kHopedErrorsOfWeak = 2;
+
+/// A search out of the store.
+struct RecordedSearch {
+  std::vector<Trial> trials = {};         ///< those that were measured, in order
+  std::vector<nlohmann::json> kept = {};  ///< the configurations that it has promoted
+};
+
+Result<RecordedSearch> read_search(Store& store, const StudyRow& study) {
+  RecordedSearch search;
+  const auto trials = store.trials(study.id, TrialDetail::with_measurements);
+  HOCKET_TRY(trials);
+  for (const TrialRow& row : *trials) {
+    auto trial = trial_of(row);
+    if (!trial || !is_complete(*trial) || !trial->outcome.value) continue;
+    trial->is_given = row.worker.empty();
+    search.trials.push_back(std::move(*trial));
+  }
+  const auto promotions = store.promotions({.study_id = study.id});
+  HOCKET_TRY(promotions);
+  for (const PromotionRow& row : *promotions) search.kept.push_back(row.config);
+  return search;
+}
+
+/// Says whether nothing was kept, and a setting may still be faster by a share worth having.
+bool is_weak(const RecordedSearch& search) {
+  if (!search.kept.empty()) return false;
+  double current = 0;
+  for (const Trial& trial : search.trials) {
+    if (trial.is_given) current = *trial.outcome.value;
+    if (trial.is_given || current == 0) continue;
+    const Evaluation told = evaluation_of(trial.params, trial.outcome);
+    const double least = *told.value - kHopedErrorsOfWeak * told.standard_error;
+    if (told.standard_error > 0 && least < (1 - kWorthwhileGain) * current) return true;
+  }
+  return false;
+}
+
+/// Returns the latest iterations under `config`, as the trials measured them: as candidates, and in
+/// turn with other candidates while the job had it.
+std::vector<double> iterations_under(const RecordedSearch& search, const ScheduleConfig& config) {
+  std::vector<double> times;
+  bool is_current = false;
+  for (const Trial& trial : search.trials) {
+    const auto tried = with_params(config, trial.params);
+    if (!tried) continue;
+    const bool had = trial.is_given || std::ranges::count(search.kept, to_json(*tried)) > 0;
+    if (*tried == config) {
+      times = trial.outcome.samples;
+      is_current = had;
+    } else if (had) {
+      is_current = false;
+    } else if (const auto found = trial.outcome.metrics.find(kReferenceMetric);
+               is_current && found != trial.outcome.metrics.end()) {
+      times.insert(times.end(), found->second.begin(), found->second.end());
+    }
+  }
+  if (times.size() > kDriftWindow) times.erase(times.begin(), times.end() - kDriftWindow);
+  return times;
+}
+
+}  // namespace
+
+Result<std::vector<StudyRow>> live_studies(Store& store, std::int64_t topology_id,
+                                           std::int64_t workload_id) {
+  UnreadRows unread;
+  auto studies = store.studies(&unread);
+  HOCKET_TRY(studies);
+  std::erase_if(*studies, [&](const StudyRow& study) {
+    return study.owner != kDaemonActor || study.topology_id != topology_id ||
+           study.workload_id != workload_id;
+  });
+  std::ranges::reverse(*studies);
+  return std::move(*studies);
+}
+
+Result<EndedSearch> read_ended_search(Store& store, const std::vector<StudyRow>& studies,
+                                      std::size_t index, const ScheduleConfig* config) {
+  const StudyRow& study = studies[index];
+  const auto search = read_search(store, study);
+  HOCKET_TRY(search);
+  EndedSearch ended{.study = study.name, .ended_at_ns = study.updated_at_ns};
+  ended.kept = static_cast<int>(search->kept.size());
+  for (const Trial& trial : search->trials) ended.tried += trial.is_given ? 0 : 1;
+  if (is_weak(*search)) ended.weak_in_a_row = 1;
+  for (std::size_t i = index + 1;
+       i < studies.size() && ended.weak_in_a_row > 0 && ended.weak_in_a_row < kMostWeakSearches;
+       ++i) {
+    const auto earlier = read_search(store, studies[i]);
+    HOCKET_TRY(earlier);
+    if (!is_weak(*earlier)) break;
+    ++ended.weak_in_a_row;
+  }
+  if (config == nullptr) return ended;
+  const auto times = iterations_under(*search, *config);
+  if (times.size() < 2) return ended;
+  ended.recorded_ns = quantile(times, kDriftQuantile);
+  if (ended.recorded_ns > 0) {
+    ended.recorded_error_share =
+        median_standard_error(spread(times), times.size()) / ended.recorded_ns;
+  }
+  return ended;
+}
+
+Result<std::optional<EndedSearch>> newest_ended_search(Store& store, std::int64_t topology_id,
+                                                       std::int64_t workload_id) {
+  const auto studies = live_studies(store, topology_id, workload_id);
+  HOCKET_TRY(studies);
+  if (studies->empty() || studies->front().state != StudyState::finished) return std::nullopt;
+  auto ended = read_ended_search(store, *studies, 0);
+  HOCKET_TRY(ended);
+  return std::optional(std::move(*ended));
 }
 
 }  // namespace hocket

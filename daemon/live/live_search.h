@@ -2,7 +2,8 @@
 
 // The study of a job while it trains: its definition, and its search so far out of the store. A
 // study like any other (tuner/study/study_session.h), whose space has as default the configuration
-// that the job has. One thread; asking the session may take a second.
+// that the job has; and what the ended ones of a key have left. One thread; asking the session may
+// take a second.
 
 #include <cstdint>
 #include <optional>
@@ -12,7 +13,8 @@
 
 #include "core/base/result.h"
 #include "core/protocol/job_message.h"
-#include "store/rows.h"
+#include "daemon/live/ended_search.h"
+#include "store/store.h"
 #include "tuner/study/study_definition.h"
 #include "tuner/study/study_session.h"
 
@@ -47,5 +49,18 @@ std::optional<Donor> predicted_donor(const JobDescription& job, const Space& spa
 Result<StudySession> live_session(const StudyDefinition& definition,
                                   std::span<const TrialRow> trials,
                                   std::optional<std::int64_t> offered);
+
+/// Returns the live studies of a key, the newest first.
+Result<std::vector<StudyRow>> live_studies(Store& store, std::int64_t topology_id,
+                                           std::int64_t workload_id);
+
+/// Returns what `studies[index]`, one of live_studies() that has finished, has left for a job that
+/// has the configuration `config`; without one its times are left out.
+Result<EndedSearch> read_ended_search(Store& store, const std::vector<StudyRow>& studies,
+                                      std::size_t index, const ScheduleConfig* config = nullptr);
+
+/// Returns what the newest search of the key has left; nothing if it goes on, or there is none.
+Result<std::optional<EndedSearch>> newest_ended_search(Store& store, std::int64_t topology_id,
+                                                       std::int64_t workload_id);
 
 }  // namespace hocket

@@ -120,7 +120,7 @@ std::map<std::string, std::string> LiveTuning::set_aside() const {
   return set_aside_;
 }
 
-std::map<std::string, std::string> LiveTuning::tuning() const {
+std::map<std::string, LiveTuning::ShownTuning> LiveTuning::tuning() const {
   std::lock_guard lock(mutex_);
   return shown_tuning_;
 }
@@ -130,7 +130,12 @@ void LiveTuning::show_tuning(Key& key) {
   if (key.shown_explorer.empty() && explorer.empty()) return;
   std::lock_guard lock(mutex_);
   if (key.shown_explorer != explorer) shown_tuning_.erase(key.shown_explorer);
-  if (!explorer.empty()) shown_tuning_[explorer] = to_string(key.tuner->state());
+  if (!explorer.empty()) {
+    const tuning::State& state = key.tuner->state();
+    ShownTuning shown{std::string(to_string(state))};
+    if (const auto* at = std::get_if<tuning::Settled>(&state.at)) shown.search = at->search;
+    shown_tuning_[explorer] = std::move(shown);
+  }
   key.shown_explorer = explorer;
 }
 

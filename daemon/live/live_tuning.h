@@ -79,9 +79,13 @@ class LiveTuning {
   /// Returns why each key that was set aside was, indexed by the key's text.
   std::map<std::string, std::string> set_aside() const;
 
-  /// Returns the name of the state of the tuning (daemon/live/tuning_state_machine.h) in which each
-  /// explorer is, by the job's id. Other jobs are not in it.
-  std::map<std::string, std::string> tuning() const;
+  /// The tuning of a key as its explorer shows it.
+  struct ShownTuning {
+    std::string state;                       ///< name (daemon/live/tuning_state_machine.h)
+    std::optional<EndedSearch> search = {};  ///< if the state is settled
+  };
+  /// Returns it for each explorer, by the job's id. Other jobs are not in it.
+  std::map<std::string, ShownTuning> tuning() const;
 
   /// The sizes of the tables that it keeps in memory.
   struct Sizes {
@@ -173,7 +177,7 @@ class LiveTuning {
   LiveCounts shown_counts_;
   std::size_t shown_keys_ = 0, waiting_outcomes_ = 0, shown_claims_ = 0;
   std::map<std::string, std::string> set_aside_;  // reasons, by the key's text
-  std::map<std::string, std::string> shown_tuning_;
+  std::map<std::string, ShownTuning> shown_tuning_;
   std::atomic<bool> reaches_store_ = true;
   std::unique_ptr<ChangeListener> listener_;
   std::jthread thread_;

@@ -47,6 +47,12 @@ std::optional<Action> due_exploration(const State& state, const Sight& sight) {
     return Action{.kind = Kind::tell_baseline};
   }
   if (std::holds_alternative<Ready>(state.at)) return Action{.kind = Kind::ask};
+  if (const auto* at = std::get_if<Settled>(&state.at); at && at->may_reopen) {
+    const DriftDetector& seen = at->explorer.drift;
+    auto why =
+        why_search_again(at->search, {seen.level_ns(), seen.needed_share()}, sight.now_unix_ns);
+    if (why) return Action{.kind = Kind::reopen_search, .reason = std::move(*why)};
+  }
   const auto* asking = std::get_if<Asking>(&state.at);
   if (asking && sight.answer) return due_answer(*asking, *sight.answer);
   return std::nullopt;
@@ -84,6 +90,8 @@ void see_config(State& state, Explorer& explorer, const ScheduleConfig& config) 
   explorer.config = config;
   forget_value(explorer);
   explorer.drift.restart();
+  // The recorded time is that of the configuration before.
+  if (auto* at = std::get_if<Settled>(&state.at)) at->search.recorded_ns = 0;
   if (auto* at = std::get_if<Ready>(&state.at)) {
     rest(state, std::move(at->explorer), std::move(at->study));
   }
@@ -184,14 +192,19 @@ void apply(State& state, const StudyOpened& event) {
   state.at = Trying{std::move(explorer), event.study, *event.candidate, std::move(outcome)};
 }
 
-void apply(State& state, const NothingToSearch&) {
-  state.at = Settled{std::move(in_state<Waiting>(state).explorer)};
+void apply(State& state, const NothingToSearch& event) {
+  state.at = Settled{std::move(in_state<Waiting>(state).explorer), event.search, true};
+}
+
+void apply(State& state, const SearchReopened&) {
+  in_state<Settled>(state).may_reopen = false;
+  state.learned = Learned::outdated;
 }
 
 void apply(State& state, const StudyEnded& event) {
   HOCKET_CHECK(state.study(), "a study runs");
   if (event.is_settled) {
-    state.at = Settled{std::move(explorer_in(state))};
+    state.at = Settled{std::move(explorer_in(state)), event.search};
   } else {
     state.at = Waiting{std::move(explorer_in(state))};
   }

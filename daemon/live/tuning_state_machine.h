@@ -10,7 +10,8 @@
 //   ready      their time is known; the search may be asked
 //   asking     the search works out the next candidate
 //   trying     the explorer has a candidate and has not answered
-//   settled    the search has ended; only a drift begins another one
+//   settled    the search has ended; another one begins when times drift, or when what an earlier
+//              job left of it is not enough (daemon/live/ended_search.h)
 //
 //   idle <-> waiting -> measuring <-> ready -> asking -> trying -> measuring or ready
 //                                              asking -> ready or measuring or settled
@@ -28,6 +29,7 @@
 // 6. Each drift is recorded, then the study ends and the quarantine is lifted, and then a new study
 //    begins; none is resumed in between.
 // 7. A job that is left alone does not become the explorer while it runs.
+// 8. An explorer opens an ended search again at most once, and never the one that it ended itself.
 
 #include <cstdint>
 #include <optional>
@@ -40,6 +42,7 @@
 #include "core/protocol/job_message.h"
 #include "core/step/schedule_config.h"
 #include "daemon/live/drift.h"
+#include "daemon/live/ended_search.h"
 #include "store/rows.h"
 #include "tuner/space/space.h"
 
@@ -120,6 +123,8 @@ struct Trying {
 
 struct Settled {
   Explorer explorer;
+  EndedSearch search = {};
+  bool may_reopen = false;  ///< an earlier job has searched, and this one has not opened it again
 };
 
 /// State of what the studies and the quarantine of the key say about iteration times.
@@ -162,6 +167,7 @@ struct NextExplorer {
 /// The surroundings of a key's tuning at one time.
 struct Sight {
   std::int64_t now_ns = 0;
+  std::int64_t now_unix_ns = 0;
   bool may_explore = false;                 ///< new studies, searches and candidates are allowed
   bool has_explorer = false;                ///< the explorer runs and can explore
   std::optional<NextExplorer> other = {};   ///< another job, which is connected and can explore
@@ -176,6 +182,7 @@ struct Action {
     end_search,       ///< end the study because the search has nothing more to try: `reason`
     change_explorer,  ///< change the explorer to Sight::other, or to none
     record_drift,
+    reopen_search,  ///< record that an ended search is opened again: `reason`
     lift_quarantine,
     resume_study,  ///< resume a study, or begin one if there is none
     begin_study,
@@ -236,9 +243,14 @@ struct StudyOpened {
   std::optional<Candidate> candidate = {};  ///< candidate that the search still waits for
 };
 /// The last study for the explorer's knobs has ended, so none is begun.
-struct NothingToSearch {};
+struct NothingToSearch {
+  EndedSearch search = {};
+};
+/// It is searched again, as after a drift.
+struct SearchReopened {};
 struct StudyEnded {
   bool is_settled = false;  ///< the search itself has ended
+  EndedSearch search = {};  ///< if it has
 };
 struct StudyRemoved {};
 struct BaselineTold {
@@ -255,10 +267,10 @@ struct CandidateEnded {
   double value_ns = 0;  ///< value of the candidate; 0 if it was not measured
 };
 
-using Event =
-    std::variant<JobReported, ConfigSeen, JobsForgotten, LeftAlone, ExplorerChanged, DriftRecorded,
-                 QuarantineLifted, StudyOpened, NothingToSearch, StudyEnded, StudyRemoved,
-                 BaselineTold, SearchAsked, AnswerDropped, CandidateOffered, CandidateEnded>;
+using Event = std::variant<JobReported, ConfigSeen, JobsForgotten, LeftAlone, ExplorerChanged,
+                           DriftRecorded, QuarantineLifted, StudyOpened, NothingToSearch,
+                           SearchReopened, StudyEnded, StudyRemoved, BaselineTold, SearchAsked,
+                           AnswerDropped, CandidateOffered, CandidateEnded>;
 
 /// Returns the state after an event. Requires that the state can have it: of what an action leads
 /// to, that the action was due; StudyRemoved and the ends of a study, that one runs.

@@ -227,6 +227,29 @@ TEST_F(HocketClient, OwnKnobsAreAPartOfTheKeyAndAcceptedOnesAreUsed) {
   EXPECT_THAT(refusal(), HasSubstr("the job does not have streams; it has job.depth"));
 }
 
+TEST_F(HocketClient, TraitsAreAPartOfTheKey) {
+  const auto key = [&](const char* traits) {
+    options_.traits = traits;
+    hocket_client* const client = hocket_client_open(&options_);
+    EXPECT_NE(client, nullptr) << hocket_error();
+    const std::string text = hocket_client_key(client);
+    EXPECT_EQ(hocket_client_close(client), 0);
+    return text;
+  };
+  const std::string none = key(nullptr), adam = key(R"({"optimizer":"AdamW"})");
+  EXPECT_NE(adam, none);
+  EXPECT_NE(key(R"({"optimizer":"SGD"})"), adam);
+  EXPECT_EQ(key("{}"), none) << "what was stored for a program without them is found";
+  // A program compiled before the member existed, with other data behind its structure.
+  options_.size = offsetof(hocket_client_options, traits);
+  EXPECT_EQ(key(R"({"optimizer":"AdamW"})"), none);
+  options_.size = sizeof options_;
+  options_.traits = R"({"optimizer":3})";
+  EXPECT_THAT(refusal(), HasSubstr("traits.optimizer"));
+  options_.traits = "AdamW";
+  EXPECT_THAT(refusal(), HasSubstr("traits"));
+}
+
 TEST_F(HocketClient, WhetherADaemonTakesPartIsSaidWithTheReason) {
   const auto standing = [&](const char* address) {
     if (address != nullptr) ::setenv("HOCKET_DAEMON", address, 1);

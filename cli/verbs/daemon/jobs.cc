@@ -41,7 +41,19 @@ std::string version_text(const nlohmann::json& job) {
 std::string tuning_text(const nlohmann::json& job) {
   if (!text_member(job, "tuning_stopped").empty()) return "stopped";
   const std::string state = text_member(job, "tuning");
-  return state.empty() ? "-" : printable(state, kJobsTextLimitBytes);
+  if (state.empty()) return "-";
+  const auto search = job.find("search");
+  if (search == job.end() || !search->is_object()) return printable(state, kJobsTextLimitBytes);
+  return printable(state, kJobsTextLimitBytes) + ": tried " +
+         std::to_string(integer_member(*search, "tried")) + ", kept " +
+         std::to_string(integer_member(*search, "kept")) + ", " +
+         date_text(integer_member(*search, "ended_at_ns"));
+}
+
+/// Returns what tells the job's key from others of its model and hardware, where it says so.
+std::string traits_cell(const nlohmann::json& job) {
+  const std::string traits = text_member(job, "traits");
+  return traits.empty() ? "-" : traits;
 }
 
 /// Returns the share of the time that trying has cost, of the share that it may.
@@ -85,7 +97,7 @@ Result<int> show_jobs(const JobsOptions& options, VerbContext& context) {
     return kDone;
   }
   TextTable table({"job", "name", "host", "key", "step", "iteration", "version", "explored",
-                   "tuning", "state", "last change"});
+                   "tuning", "state", "last change", "traits"});
   for (const auto& job : list_member(*answer, "jobs")) {
     table.add({printable(text_member(job, "job"), kJobsTextLimitBytes),
                printable(text_member(job, "name"), kJobsTextLimitBytes),
@@ -93,7 +105,8 @@ Result<int> show_jobs(const JobsOptions& options, VerbContext& context) {
                short_key(text_member(job, "key")), std::to_string(integer_member(job, "step")),
                iteration_text(job), version_text(job), explored_text(job), tuning_text(job),
                flag_member(job, "connected") ? "connected" : "away",
-               printable(text_member(job, "last_change"), kJobsTextLimitBytes)});
+               printable(text_member(job, "last_change"), kJobsTextLimitBytes),
+               printable(traits_cell(job), kJobsTextLimitBytes)});
   }
   table.print(context.out);
   return kDone;

@@ -53,7 +53,9 @@ Result<int> show_configs(const ConfigsOptions& options, VerbContext& context) {
   for (const auto& item : items) {
     // Scripts of one name are told apart by their paths.
     const std::string name = text_member(item, "workload"), program = text_member(item, "program");
-    const std::string& workload = names[name] > 1 && !program.empty() ? program : name;
+    std::string workload = names[name] > 1 && !program.empty() ? program : name;
+    if (const auto traits = text_member(item, "traits"); !traits.empty())
+      workload += " (" + traits + ")";
     const auto version = integer_member(item, "version");
     table.add({short_key(text_member(item, "key")), printable(workload, kConfigsWorkloadLimitBytes),
                printable(text_member(item, "topology"), kConfigsTextLimitBytes),

@@ -8,6 +8,8 @@
 #include "core/base/json_reader.h"
 #include "daemon/api/handlers/call.h"
 #include "daemon/api/handlers/key_jobs.h"
+#include "daemon/live/ended_search.h"
+#include "daemon/live/live_search.h"
 #include "store/starting_version.h"
 
 namespace hocket {
@@ -76,6 +78,18 @@ Result<ConfigBoard::EntryPtr> entry_for_new(const RouteCall& call, const Topolog
   return known;
 }
 
+/// Adds what the ended search of the key has left, so that a job can say what it trains with.
+void add_search(const RouteCall& call, const ConfigKey& key, nlohmann::json& document) {
+  const auto row = find_key_row(call.parts.store, key);
+  const auto ended = row ? newest_ended_search(call.parts.store, row->topology_id, row->workload_id)
+                         : failure(row.error());
+  // The configuration does not depend on it.
+  if (!ended || !*ended) return;
+  document["search"] = to_json(**ended);
+  if (const auto why = why_search_again(**ended, {}, call.parts.now_unix_ns()))
+    document["search"]["opened_again"] = *why;
+}
+
 Result<ServiceReply> resolve(const RouteCall& call) {
   const auto body = call.body();
   HOCKET_TRY(body);
@@ -96,10 +110,12 @@ Result<ServiceReply> resolve(const RouteCall& call) {
     auto document = nlohmann::json::parse(*(*entry)->body);
     document["match"] = "exact";
     if (!passed_over.empty()) document["passed_over"] = passed_over;
+    add_search(call, key, document);
     return json_response(document);
   }
   nlohmann::json document = {{"key", to_string(key)}, {"match", "none"}};
   if (!passed_over.empty()) document["passed_over"] = passed_over;
+  add_search(call, key, document);
   const auto neighbour = find_neighbour(call.parts.store, key);
   HOCKET_TRY(neighbour);
   if (*neighbour) {

@@ -231,8 +231,13 @@ Result<ServiceReply> list_jobs(const RouteCall& call) {
     if (job.activity) list.back()["activity"] = to_json(*job.activity);
     if (!job.values.empty()) list.back()["values"] = job.values;
     if (!job.note.empty()) list.back()["note"] = job.note;
+    if (auto traits = traits_text(job.description.workload); !traits.empty())
+      list.back()["traits"] = std::move(traits);
     const auto state = tuning.find(job.description.id);
-    if (state != tuning.end()) list.back()["tuning"] = state->second;
+    if (state != tuning.end()) {
+      list.back()["tuning"] = state->second.state;
+      if (state->second.search) list.back()["search"] = to_json(*state->second.search);
+    }
     const auto stopped = set_aside.find(to_string(job.key));
     if (stopped != set_aside.end()) list.back()["tuning_stopped"] = stopped->second;
   }

@@ -75,7 +75,8 @@ class _Options(ctypes.Structure):
                 ("context", c_void_p), ("rank", c_int64), ("config_json", c_char_p),
                 ("on_profile", _Profile), ("can_run", c_char_p),
                 ("own_knobs", POINTER(POINTER(_Knob))), ("own_knob_count", c_size_t),
-                ("accept", _Accept)]
+                ("accept", _Accept), ("decides_alone", c_int), ("may_try", c_void_p),
+                ("predictions", c_char_p), ("traits", c_char_p)]
 
 
 def _bytes(text):
@@ -151,13 +152,13 @@ class Client:
 
     `tensors`: pairs of name and bytes, in the order of the forward pass. `warn(text)` may be called
     on a thread of the library, `say(line)`, `on_profile(first_step, steps)` and `accept(config)`,
-    which returns why a configuration cannot run or None, as the header says. `can_run`, `topology`
-    and `config` are JSON texts or objects.
+    which returns why a configuration cannot run or None, as the header says. `can_run`, `topology`,
+    `config` and `traits` are JSON texts or objects.
     """
 
     def __init__(self, workload_name, tensors=(), *, world_size=0, link=None, topology=None,
                  rank=0, config=None, knobs=(), own_knobs=(), explore=0.0, can_run=None,
-                 warn=None, say=None, accept=None, on_profile=None):
+                 warn=None, say=None, accept=None, on_profile=None, traits=None):
         self._choices = {f"job.{knob.name}": knob.choices for knob in own_knobs if knob.choices}
         own = [_knob(knob) for knob in own_knobs]
         options = _Options(
@@ -169,7 +170,8 @@ class Client:
             config_json=_bytes(config), on_profile=_profile_callback(on_profile),
             can_run=_bytes(can_run),
             own_knobs=(POINTER(_Knob) * len(own))(*map(ctypes.pointer, own)),
-            own_knob_count=len(own), accept=_accept_callback(accept))
+            own_knob_count=len(own), accept=_accept_callback(accept),
+            traits=_bytes(traits))
         self._handle = function("hocket_client_open", c_void_p, POINTER(_Options))(options)
         if not self._handle:
             raise_error()
@@ -218,6 +220,14 @@ class Client:
     @property
     def key(self):
         return self._text("key")
+
+    @property
+    def search(self):
+        """What the ended search of the key came to, for people; "" while it goes on."""
+        try:
+            return self._text("search")
+        except AttributeError:
+            return ""  # an older library does not say it
 
     @property
     def version(self):

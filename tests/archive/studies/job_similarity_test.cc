@@ -64,6 +64,8 @@ Workload random_workload(Random& random) {
   Workload workload{numbered("w", pick(random, 0, 2)), {{"first", pick(random, 1, 99)}}};
   for (auto count = pick(random, 0, 12); count > 0; --count)
     workload.tensors.push_back({"t", pick(random, 0, 1) << pick(random, 0, 30)});
+  for (auto count = pick(random, 0, 2); count > 0; --count)
+    workload.traits[numbered("t", pick(random, 0, 2))] = numbered("v", pick(random, 0, 2));
   return workload;
 }
 
@@ -138,6 +140,17 @@ TEST(Similarity, GrowsWithBytesTensorsAndProportions) {
   Workload renamed = even;
   renamed.name = "v";
   EXPECT_DOUBLE_EQ(job_distance(even, renamed), 1);
+}
+
+TEST(Similarity, TraitsCountEach) {
+  Workload own = some_workload(), other = own;
+  own.traits = {{"optimizer", "AdamW"}, {"gradients", "float32"}};
+  other.traits = {{"optimizer", "SGD"}, {"gradients", "float32"}};
+  EXPECT_DOUBLE_EQ(job_distance(own, other), 0.5);
+  other.traits["compiled"] = "yes";
+  EXPECT_DOUBLE_EQ(job_distance(own, other), 1);
+  EXPECT_THAT(readable(job_differences({{}, other}, {{}, own})),
+              ::testing::HasSubstr("optimizer SGD instead of AdamW"));
 }
 
 TEST(Similarity, UnknownWorkloadsAreNearOnlyByName) {

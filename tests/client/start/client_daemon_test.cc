@@ -1,5 +1,6 @@
 // Tests the client and the daemon together, over loopback.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -130,6 +131,21 @@ auto keeps(std::int64_t partition_bytes) {
     return live.config().partition_bytes == partition_bytes &&
            live.running().partition_bytes == partition_bytes;
   };
+}
+
+TEST_F(ClientAndDaemon, AJobIsToldWhatTheEndedSearchOfItsKeyCameTo) {
+  EXPECT_EQ(fetch().search, "");
+  NewStudy study{.name = "search", .command = {"live", "work"}, .owner = kDaemonOwner};
+  study.topology_id = must(store_->upsert_topology(topology_));
+  study.workload_id = must(store_->upsert_workload(workload_));
+  study.origin = StudyOrigin::live;
+  const auto row = must(store_->create_study(study));
+  EXPECT_EQ(fetch().search, "") << "it goes on";
+  must(store_->update_study(row.id, {.state = StudyState::finished}));
+  EXPECT_THAT(fetch().search,
+              ::testing::MatchesRegex("the search for its key has ended \\(tried 0, "
+                                      "kept 0, on [0-9]+-[0-9]+-[0-9]+\\)"));
+  EXPECT_EQ(fetch().source, "default");
 }
 
 TEST_F(ClientAndDaemon, PushesAreAppliedAndKnownThroughARestartOfTheDaemon) {

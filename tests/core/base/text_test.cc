@@ -92,6 +92,14 @@ TEST(ShellText, AShellReadsQuotedArgumentsBack) {
   EXPECT_EQ(shell_quoted("a/b-c.d_e"), "a/b-c.d_e");
 }
 
+TEST(DateText, IsTheDayInUtc) {
+  constexpr std::int64_t kDayNs = 24LL * 3600 * 1'000'000'000;
+  EXPECT_EQ(date_text(0), "1970-01-01");
+  EXPECT_EQ(date_text(kDayNs - 1), "1970-01-01");
+  EXPECT_EQ(date_text(-1), "1969-12-31");
+  EXPECT_EQ(date_text(20'778 * kDayNs), "2026-11-21");
+}
+
 TEST(Trimmed, LosesBlanksAndLineEndsAtBothEnds) {
   EXPECT_EQ(trimmed(" \ta b\r\n"), "a b");
   EXPECT_EQ(trimmed("ab"), "ab");

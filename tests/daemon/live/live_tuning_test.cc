@@ -130,6 +130,89 @@ TEST_F(LiveTuningTest, AnEndedSearchIsNotBegunAgainByTheNextJobOrTheNextDaemon) 
   EXPECT_TRUE(next.offered.empty());
 }
 
+/// Jobs one after the other.
+class EndedSearches : public LiveTuningTest {
+ protected:
+  void end_jobs() {
+    for (const auto& job : jobs_) job->end();
+    jobs_.clear();
+  }
+  void next_job(const std::string& id, const TimeOf& time, int rounds) {
+    end_jobs();
+    JobDescription job = sample_job(id, 0.1);
+    if (const auto kept = promotions(); !kept.empty()) {
+      job.config = schedule_config_from_json(kept.back().config).value();
+      job.version = kept.back().id;
+    }
+    jobs_.push_back(std::make_unique<SimulatedJob>(std::move(job), time, 1));
+    jobs_.back()->connect(*daemon_);
+    run(rounds);
+  }
+};
+
+TEST_F(EndedSearches, AnOldOneIsOpenedAgain) {
+  next_job("a", time_of, 20);
+  ASSERT_EQ(studies()[0].state, StudyState::finished);
+  end_jobs();
+  clock_.now += kOldSearchNs / 2;
+  next_job("b", time_of, 10);
+  EXPECT_EQ(studies().size(), 1u);
+  end_jobs();
+  clock_.now += kOldSearchNs;
+  next_job("c", time_of, 20);
+  EXPECT_EQ(studies().size(), 2u);
+  EXPECT_EQ(count_audit("reopen_search"), 1);
+}
+
+TEST_F(EndedSearches, OneThatTheIterationsOfALaterJobContradictIsOpenedAgain) {
+  next_job("a", time_of, 20);
+  ASSERT_EQ(studies()[0].state, StudyState::finished);
+  next_job("b", time_of, 40);
+  EXPECT_EQ(studies().size(), 1u) << "its iterations take as long as those of the job before";
+  // Another batch is not in the key.
+  next_job(
+      "c", [](const ScheduleConfig& config) { return 3 * time_of(config); }, 40);
+  ASSERT_EQ(studies().size(), 2u);
+  EXPECT_EQ(studies()[1].definition["donor"]["study"], studies()[0].name);
+  EXPECT_EQ(studies()[1].state, StudyState::finished);
+  EXPECT_EQ(count_audit("reopen_search"), 1);
+  EXPECT_EQ(count_audit("drift"), 0);
+}
+
+TEST_F(EndedSearches, AWeakOneIsOpenedAgainOnce) {
+  // Times as different that nothing tried is faster or slower beyond the noise.
+  int calls = 0;
+  const TimeOf time = [&](const ScheduleConfig&) {
+    return 10 * kMillisecondNs * (calls++ / 2 % 2 == 0 ? 0.7 : 1.3);
+  };
+  next_job("a", time, 100);
+  ASSERT_EQ(studies()[0].state, StudyState::finished);
+  ASSERT_TRUE(promotions().empty());
+  next_job("b", time, 100);
+  ASSERT_EQ(studies().size(), 2u);
+  ASSERT_EQ(studies()[1].state, StudyState::finished);
+  next_job("c", time, 100);
+  EXPECT_EQ(studies().size(), 2u) << "two weak ones in a row say that the noise is the place's";
+  EXPECT_EQ(count_audit("reopen_search"), 1);
+}
+
+TEST_F(EndedSearches, JobsAreToldWhatItCameTo) {
+  EXPECT_FALSE(resolve().contains("search"));
+  next_job("a", time_of, 20);
+  ASSERT_EQ(studies()[0].state, StudyState::finished);
+  const auto told = resolve().at("search");
+  EXPECT_EQ(told.at("study"), studies()[0].name);
+  EXPECT_EQ(told.at("kept"), promotions().size());
+  EXPECT_GE(told.at("tried"), 6);
+  EXPECT_FALSE(told.contains("opened_again"));
+  const auto shown = daemon_->ask("GET", "/v1/jobs")["jobs"][0];
+  EXPECT_EQ(shown.at("tuning"), "settled");
+  EXPECT_EQ(shown.at("search"), told);
+  end_jobs();
+  clock_.now += kOldSearchNs + 1;
+  EXPECT_EQ(resolve().at("search").at("opened_again"), "it is more than 30 days old");
+}
+
 TEST_F(LiveTuningTest, FrozenAndPinnedKeysAreLeftAlone) {
   must(store_->upsert_topology(sample_topology()));
   must(store_->upsert_workload(sample_workload()));

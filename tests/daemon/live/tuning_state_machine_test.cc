@@ -99,6 +99,48 @@ TEST(TuningState, ADriftForgetsTheTimesBeforeIt) {
   EXPECT_EQ(state.explorer()->value_ns, 0);
 }
 
+TEST(TuningState, AWeakSearchOfAnEarlierJobIsOpenedAgainOnce) {
+  const Sight sight{.may_explore = true, .has_explorer = true};
+  State state{.at = Waiting{explorer_with(0)}};
+  state = after(std::move(state), NothingToSearch{{.weak_in_a_row = 1}});
+  ASSERT_FALSE(due(state, {.has_explorer = true})) << "it may not explore";
+  ASSERT_EQ(due(state, sight).value().kind, Kind::reopen_search);
+  EXPECT_NE(due(state, sight)->reason, "");
+  state = after(std::move(state), SearchReopened{});
+  ASSERT_EQ(due(state, sight).value().kind, Kind::lift_quarantine);
+  state = after(std::move(state), QuarantineLifted{});
+  ASSERT_EQ(due(state, sight).value().kind, Kind::begin_study);
+  state = after(std::move(state), StudyOpened{{2, "live"}, 100});
+  state = after(std::move(state), StudyEnded{true, {.weak_in_a_row = 1}});
+  EXPECT_EQ(to_string(state), "settled");
+  EXPECT_FALSE(due(state, sight)) << "it has just searched itself";
+}
+
+TEST(TuningState, ASearchIsOpenedAgainWhenIterationsContradictIt) {
+  const Sight sight{.may_explore = true, .has_explorer = true};
+  for (const std::int64_t now_ns : {1'010'000, 3'000'000}) {
+    State state{.at = Waiting{explorer_with(0)}};
+    state = after(std::move(state), NothingToSearch{{.recorded_ns = 1e6}});
+    JobReport report{.job = "a"};
+    report.iteration_ns.assign(kDriftWindow - 1, now_ns);
+    state = after(std::move(state), JobReported{config_of(1), report});
+    EXPECT_FALSE(due(state, sight)) << "too few iterations to know";
+    report.iteration_ns.assign(1, now_ns);
+    state = after(std::move(state), JobReported{config_of(1), report});
+    EXPECT_EQ(due(state, sight).has_value(), now_ns > 2'000'000);
+  }
+}
+
+TEST(TuningState, TheRecordedTimeIsThatOfTheConfigurationThatTheJobBeganWith) {
+  State state{.at = Waiting{explorer_with(0)}};
+  state = after(std::move(state), NothingToSearch{{.recorded_ns = 1e6}});
+  state = after(std::move(state), ConfigSeen{config_of(2)});
+  JobReport report{.job = "a"};
+  report.iteration_ns.assign(kDriftWindow, 3'000'000);
+  state = after(std::move(state), JobReported{config_of(2), report});
+  EXPECT_FALSE(due(state, {.may_explore = true, .has_explorer = true}));
+}
+
 TEST(TuningState, AConclusionIsRelativeToTheCurrentConfiguration) {
   ChangeOutcome back{.status = ChangeStatus::rolled_back, .current_ns = {50}, .candidate_ns = {60}};
   for (const bool is_slower : {true, false}) {
@@ -299,6 +341,10 @@ class World {
     if (kind == Kind::change_explorer) {
       EXPECT_FALSE(open_study_) << "invariant 2";
     }
+    if (kind == Kind::reopen_search) {
+      EXPECT_TRUE(may_explore_) << "invariant 4";
+      EXPECT_TRUE(std::get<Settled>(state_.at).may_reopen) << "invariant 8";
+    }
     if (kind == Kind::record_drift) {
       EXPECT_TRUE(drift_is_new_) << "invariant 6";
     }
@@ -355,12 +401,16 @@ class World {
         drift_is_new_ = false;
         must_lift_ = true;
         return apply(DriftRecorded{});
+      case Kind::reopen_search:
+        must_lift_ = true;
+        return apply(SearchReopened{});
       case Kind::lift_quarantine:
         must_lift_ = false;
         must_be_new_ = true;
         return apply(QuarantineLifted{});
       case Kind::resume_study:
-        return chance(0.1) ? apply(NothingToSearch{}) : open_study();
+        return chance(0.1) ? apply(NothingToSearch{{.weak_in_a_row = static_cast<int>(draw(3))}})
+                           : open_study();
       case Kind::begin_study:
         return open_study();
       case Kind::tell_baseline:

@@ -48,6 +48,15 @@ class ClientTest(unittest.TestCase):
                 keys.add(client.key)
         self.assertEqual(len(keys), 3)
 
+    def test_other_traits_are_another_job(self):
+        keys = []
+        for traits in (None, {}, {"optimizer": "AdamW"}, {"optimizer": "SGD"}):
+            with make(traits=traits) as client:
+                keys.append(client.key)
+                self.assertEqual(client.search, "")
+        self.assertEqual(keys[0], keys[1])
+        self.assertEqual(len(set(keys)), 3)
+
     def test_a_trial_and_a_refused_one(self):
         os.environ["HOCKET_CONFIG"] = json.dumps(setting(cap_bytes=2048, mode="slow"))
         with make() as client:

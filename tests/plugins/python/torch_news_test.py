@@ -68,6 +68,12 @@ class NewsTest(unittest.TestCase):
         self.assertEqual(self.lines,
                          ["hocket: net: not tuned: it ended before the daemon had answered"])
 
+    def test_a_job_whose_key_has_been_searched_says_what_it_came_to(self):
+        ended = "the search for its key has ended (tried 5, kept 2, on 2026-11-20)"
+        self.news = News("net", "cap 4 MiB", True, ended, now=lambda: self.time)
+        self.assertEqual(self.steps(standing=Standing.KNOWS),
+                         [f"hocket: net: {ended}; it trains with cap 4 MiB"])
+
     def test_a_job_that_tries_nothing_says_so(self):
         self.news = self.made(is_searched=False)
         self.assertEqual(self.steps(standing=Standing.KNOWS), [

@@ -30,7 +30,7 @@ class FakeClient:
     """Changes the cap after the steps of `script`, as hocket_client.h orders the calls."""
 
     script, start, made = {}, None, []
-    source, detail, config = "default", "a test", "{}"
+    source, detail, config, search = "default", "a test", "{}", ""
 
     def __init__(self, name, tensors, **options):
         self.name, self.tensors, self.options = name, tensors, options

@@ -39,7 +39,7 @@ export function detailText({ detail }, known) {
 
 function subjectNode({ subject, action }) {
   if (KEY.test(subject)) return h("a", { href: href(["configs", subject]) }, shortKey(subject));
-  if (action === "end_search")
+  if (action === "end_search" || action === "reopen_search")
     return h("a", { href: href(["studies", subject]) }, nameElement(subject));
   return nameElement(subject, "–");
 }

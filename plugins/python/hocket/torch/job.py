@@ -111,7 +111,7 @@ class Job:
     def _announce(self, start):
         settings = settings_text(self._subject.knobs, self._values)
         if start.is_live:
-            self._news = News(self.name, settings, start.is_searched)
+            self._news = News(self.name, settings, start.is_searched, start.search)
         elif not is_trial():  # of trials `hocket tune` tells
             tell(f"hocket: {self.name}: not tuned: {start.why}; it trains with {settings}")
 

@@ -74,12 +74,15 @@ def settings_text(knobs, values):
 
 
 class News:
-    """Of a job that may change while it trains. `settings`: its values at first, for people."""
+    """Of a job that may change while it trains. `settings`: its values at first, for people.
+    `search`: what the ended search of its key came to, or ""."""
 
-    def __init__(self, name, settings, is_searched, now=time.monotonic):
+    def __init__(self, name, settings, is_searched, search="", now=time.monotonic):
         self._name, self._settings, self._now = name, settings, now
         self._what = ("tuned while it trains" if is_searched
                       else "takes what is pushed while it trains and tries nothing")
+        self._begins = (f"{search}; it trains with" if search and is_searched
+                        else f"{self._what}, beginning with")
         self._standing = Standing.ASKED  # as last told
         self._every_s = _line_every_s()
         self._next_line = self._next_numbers = now()
@@ -106,7 +109,7 @@ class News:
     def _tell_standing(self, standing, why, step):
         had, self._standing = self._standing, standing
         if standing == Standing.KNOWS and had == Standing.ASKED:
-            tell(f"hocket: {self._name}: {self._what}, beginning with {self._settings}")
+            tell(f"hocket: {self._name}: {self._begins} {self._settings}")
         elif standing == Standing.KNOWS:
             tell(f"hocket: {self._name}: step {step}: the daemon knows the job again; {self._what}")
         elif standing == Standing.AWAY and had == Standing.ASKED:

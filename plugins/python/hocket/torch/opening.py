@@ -10,6 +10,7 @@ import os
 import weakref
 from typing import NamedTuple
 
+from hocket import hardware
 from hocket.client import Client, Standing
 from hocket.torch.subject import LeftAlone
 
@@ -25,6 +26,8 @@ class Start(NamedTuple):
     is_live: bool  # the setting may change while the job trains
     why: str  # it may not
     is_searched: bool  # values are also tried, not only taken when they are pushed
+    search: str  # what the ended search of its key came to; "" while it goes on
+    topology: dict
 
 
 def attempt(function, *arguments):
@@ -77,11 +80,14 @@ def _weakly(method):
 
 
 class Opening:
-    """How a rank opens its clients for a model. `tensors`: the model's, as of hocket.Client."""
+    """How a rank opens its clients for a model. `tensors` and `traits`: the model's, as of
+    hocket.Client. `accelerator`: the GPUs on which it computes. Rank 0's traits and its host are
+    those of the key."""
 
-    def __init__(self, peers, tensors, explore):
+    def __init__(self, peers, tensors, explore, accelerator, traits):
         self.peers = peers
         self._tensors, self._explore = tensors, explore
+        self._accelerator, self._traits = accelerator, traits
         # Without a daemon nothing changes while the job trains, nor in a study's trial.
         self._may_be_live = bool(os.environ.get("HOCKET_DAEMON")) and not is_trial()
 
@@ -108,13 +114,13 @@ class Opening:
             raise
         return client, start
 
-    def _open(self, job, subject, is_live, config=None):
+    def _open(self, job, subject, is_live, topology, config=None):
         peers = self.peers
         usual = {knob.name: knob.usual for knob in subject.knobs}
         accept = _weakly(subject.accept)
         return Client(
-            job.name, self._tensors, world_size=peers.world_size,
-            link="local" if peers.is_one_host else "tcp", rank=peers.rank, config=config,
+            job.name, self._tensors, topology=topology, traits=self._traits, rank=peers.rank,
+            config=config,
             own_knobs=[dataclasses.replace(knob, running=knob.running and is_live)
                        for knob in subject.knobs],
             explore=self._explore, can_run=_NO_SCHEDULER_KNOBS, warn=_weakly(job.warn),
@@ -123,13 +129,17 @@ class Opening:
 
     def _ask(self, job, subject):
         """Rank 0: returns its client, if one is needed from now on, and what holds."""
-        client = self._open(job, subject, self._may_be_live)
+        peers = self.peers
+        topology = hardware.topology(peers.world_size, "local" if peers.is_one_host else "tcp",
+                                     self._accelerator, peers.ranks_per_host)
+        client = self._open(job, subject, self._may_be_live, topology)
         values = {knob.name: client.get(f"job.{knob.name}") for knob in subject.knobs}
         source = ": ".join(text for text in (client.source, client.detail) if text)
         standing, why = client.daemon()
         has_daemon = standing != Standing.NONE
         start = Start(client.config, values, source, has_daemon and client.ballot_size > 0,
-                      _why_not(subject, standing, why), self._explore > 0)
+                      _why_not(subject, standing, why), self._explore > 0, client.search,
+                      topology)
         if not (has_daemon or is_trial()):
             client.close()  # there is nobody to report to
             client = None
@@ -137,4 +147,6 @@ class Opening:
 
     def _follow(self, job, subject, start):
         """Returns another rank's client, which needs one only to change its setting."""
-        return self._open(job, subject, True, start.config) if start.is_live else None
+        if not start.is_live:
+            return None
+        return self._open(job, subject, True, start.topology, start.config)

@@ -64,6 +64,9 @@ class Peers:
         hosts = self.gather(socket.gethostname())
         self.is_one_host = len(set(hosts)) == 1
         self.ranks_on_host = hosts.count(hosts[self.rank])
+        counts = set(collections.Counter(hosts).values())
+        # As in the topology: 0 with one host, or where hosts have different numbers.
+        self.ranks_per_host = 0 if self.is_one_host or len(counts) > 1 else counts.pop()
 
     def new_group(self):
         """Returns a gloo group of these ranks. The program's destroy_process_group() leaves it."""

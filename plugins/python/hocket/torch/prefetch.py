@@ -35,6 +35,16 @@ def _groups(module):
     return groups
 
 
+def reduced_type(root):
+    """Returns the type in which the policy of mixed precision reduces gradients; None where that is
+    the parameters' own, or not one for all."""
+    policies = [getattr(group, "mp_policy", None) for module in root.modules() if is_fsdp(module)
+                for group in _groups(module)]
+    types = {getattr(policy, "reduce_dtype", None) or getattr(policy, "param_dtype", None)
+             for policy in policies}
+    return types.pop() if len(types) == 1 else None
+
+
 def _reshards(module):
     """Returns whether the module's parameters are freed after forward: "on", "off" or None."""
     words = set()

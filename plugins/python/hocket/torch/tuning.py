@@ -10,11 +10,13 @@ from typing import NamedTuple
 import torch.distributed as dist
 
 from hocket.torch import buckets, fsdp1, prefetch
+from hocket.torch.accelerators import accelerator_of, accelerator_text
 from hocket.torch.crossed import Crossed
 from hocket.torch.job import Job
 from hocket.torch.opening import Opening, agree, attempt
 from hocket.torch.peers import Peers, ranks_of
 from hocket.torch.subject import LeftAlone
+from hocket.torch.traits import traits_of
 from hocket.torch.voice import log
 
 EXPLORE = 0.03
@@ -129,8 +131,18 @@ def _tune(model, optimizer, schedule, explore, name, longest_s):
     if plan.crosses:
         subject = Crossed(subject, optimizer, peers)
     job = Job(name, "")
-    job.start(subject, optimizer, Opening(peers, plan.tensors, explore))
+    kind, problem = attempt(_kind_of, model, optimizer)
+    agree(peers, problem)
+    gpu, traits = kind
+    opening = Opening(peers, plan.tensors, explore, accelerator_text(peers.gather(gpu)), traits)
+    job.start(subject, optimizer, opening)
     return job
+
+
+def _kind_of(model, optimizer):
+    """Returns what a rank adds to the key: its GPU, and the traits, of which rank 0's count."""
+    module = getattr(model, "_orig_mod", model)
+    return accelerator_of(module), traits_of(model, module, optimizer)
 
 
 def _look(model, peers, schedule):
