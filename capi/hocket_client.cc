@@ -300,6 +300,14 @@ Result<int> iteration(hocket_client* client, std::int64_t step, std::int64_t ite
   return 0;
 }
 
+Result<int> program_step(hocket_client* client, std::int64_t step) {
+  const std::string self = "hocket_program_step";
+  HOCKET_TRY(check_live(client, self));
+  if (step < 0) return failure(misused(self, "the number of steps is negative"));
+  client->live->program_step(step);
+  return 0;
+}
+
 Result<int> step_counted(hocket_client* client, std::int64_t step, std::int64_t waited_ns,
                          std::int64_t computed_ns) {
   const std::string self = "hocket_step_counted";
@@ -446,6 +454,10 @@ int hocket_step_ended(hocket_client* client) {
 
 int hocket_iteration(hocket_client* client, std::int64_t step, std::int64_t iteration_ns) {
   return hocket::guarded(-1, [&] { return hocket::iteration(client, step, iteration_ns); });
+}
+
+int hocket_program_step(hocket_client* client, std::int64_t step) {
+  return hocket::guarded(-1, [&] { return hocket::program_step(client, step); });
 }
 
 int hocket_step_counted(hocket_client* client, std::int64_t step, std::int64_t waited_ns,

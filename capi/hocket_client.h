@@ -257,6 +257,11 @@ int hocket_step_counted(hocket_client* client, int64_t step, int64_t waited_ns,
 int hocket_ranks_counted(hocket_client* client, int64_t step, const int64_t* waited_ns,
                          size_t ranks);
 
+// Says on rank 0 how many steps the program has ended, where several of them share a ballot and are
+// one step of this library. Lines, hocket_client_progress and `hocket jobs` then count the
+// program's. Does nothing on other ranks. Returns 0, or -1.
+int hocket_program_step(hocket_client* client, int64_t step);
+
 // Returns 1 while a configuration is compared with the one before it, which alternate then; else 0.
 int hocket_client_is_trying(const hocket_client* client);
 

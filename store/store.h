@@ -65,6 +65,10 @@ class Store {
                                     std::string_view actor) = 0;
 
   virtual Result<std::vector<StudyRow>> studies(UnreadRows* unread = nullptr) = 0;
+  /// Returns those whose topology and workload these are.
+  virtual Result<std::vector<StudyRow>> studies_of_key(std::int64_t topology_id,
+                                                       std::int64_t workload_id,
+                                                       UnreadRows* unread = nullptr) = 0;
 
   /// Returns a study by name, or by id if `name_or_id` has only digits; not_found if there is none.
   virtual Result<StudyRow> study(std::string_view name_or_id) = 0;

@@ -130,6 +130,11 @@ void LiveBallot::note(const std::string& text) {
   if (controller_) controller_->note(text);
 }
 
+void LiveBallot::program_step(std::int64_t step) {
+  const std::lock_guard lock(mutex_);
+  if (controller_) controller_->program_step(step);
+}
+
 std::optional<JobProgress> LiveBallot::progress() const {
   const std::lock_guard lock(mutex_);
   return controller_ ? controller_->progress() : std::nullopt;

@@ -135,6 +135,8 @@ class LiveBallot {
   /// too many names.
   bool measured(const std::string& name, double value);
   void note(const std::string& text);
+  /// Rank 0: says how many steps the program has ended, where several of them share a ballot.
+  void program_step(std::int64_t step);
 
  private:
   static Result<LiveSetting> parse(const std::string& payload);

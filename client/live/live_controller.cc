@@ -360,7 +360,7 @@ std::optional<JobReport> LiveController::take_report() {
   counted_ranks_ = 0;
   return JobReport{options_.job,
                    current_.version,
-                   step_,
+                   shown_step(),
                    std::exchange(unreported_ns_, {}),
                    std::exchange(outcomes_, {}),
                    explored(),
@@ -373,7 +373,7 @@ std::optional<JobReport> LiveController::take_report() {
 
 std::optional<JobProgress> LiveController::progress() const {
   if (recent_ns_.empty()) return std::nullopt;
-  return JobProgress{.step = step_,
+  return JobProgress{.step = shown_step(),
                      .iteration_ns = usual_ns(),
                      .waiting = waiting_of(recent_counted_, usual_ns()),
                      .explored = explored(),
@@ -382,8 +382,9 @@ std::optional<JobProgress> LiveController::progress() const {
 }
 
 std::string LiveController::summary() const {
-  if (tried_count_ + left_out_ == 0)
-    return "nothing was tried" +
+  const std::string left_out = left_out_ > 0 ? "; left out " + std::to_string(left_out_) : "";
+  if (tried_count_ == 0)
+    return "nothing was tried" + left_out +
            (recent_ns_.empty() ? "" : "; iteration " + milliseconds(usual_ns()));
   const std::string changed = changes(options_.config, current_.config);
   std::string text =
@@ -398,12 +399,11 @@ std::string LiveController::summary() const {
   }
   text += "; tried " + std::to_string(tried_count_) + ": kept " + std::to_string(kept_count_) +
           ", went back from " + std::to_string(tried_count_ - kept_count_);
-  text += "; left out " + std::to_string(left_out_);
-  return text + "; trying took " + percent(explored()) + " of the time";
+  return text + left_out + "; trying took " + percent(explored()) + " of the time";
 }
 
 void LiveController::say(const std::string& text) const {
-  options_.say("step " + std::to_string(step_) + ": " + text);
+  options_.say("step " + std::to_string(shown_step()) + ": " + text);
 }
 
 }  // namespace hocket

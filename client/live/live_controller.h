@@ -92,6 +92,9 @@ class LiveController {
     return true;
   }
   void note(const std::string& text) { note_ = text; }
+  /// Sets the number that lines, reports and progress() give the present step from now on, for a
+  /// program of whose steps several share a ballot.
+  void program_step(std::int64_t step) { program_step_ = step; }
   /// Adds what the ranks counted to the next report, which says the latest of it.
   void counted(CountedSteps counted);
   /// Returns the share of the training time that exploration has cost.
@@ -148,6 +151,7 @@ class LiveController {
   void add_outcome(const Wish& wish, ChangeStatus status, const std::string& message);
   void count_cost(int id, std::int64_t iteration_ns, bool settled);
   double usual_ns() const;
+  std::int64_t shown_step() const { return program_step_.value_or(step_); }
   /// Returns what came of the tuning: "nothing was tried; …", or "settled on …: iteration 52.3 ms
   /// -> 48.1 ms, …". The times are medians over iterations under the first and the last
   /// configuration alone.
@@ -173,6 +177,7 @@ class LiveController {
   std::optional<int> last_id_;
   int since_switch_ = 0;
   std::int64_t step_ = 0;
+  std::optional<std::int64_t> program_step_;
   // Attempts so far, and messages that were refused before anything was tried.
   int tried_count_ = 0, kept_count_ = 0, left_out_ = 0;
   double first_usual_ns_ = 0;  ///< usual time before the first attempt; 0 until there is one

@@ -255,12 +255,9 @@ std::vector<double> iterations_under(const RecordedSearch& search, const Schedul
 Result<std::vector<StudyRow>> live_studies(Store& store, std::int64_t topology_id,
                                            std::int64_t workload_id) {
   UnreadRows unread;
-  auto studies = store.studies(&unread);
+  auto studies = store.studies_of_key(topology_id, workload_id, &unread);
   HOCKET_TRY(studies);
-  std::erase_if(*studies, [&](const StudyRow& study) {
-    return study.owner != kDaemonActor || study.topology_id != topology_id ||
-           study.workload_id != workload_id;
-  });
+  std::erase_if(*studies, [](const StudyRow& study) { return study.owner != kDaemonActor; });
   std::ranges::reverse(*studies);
   return std::move(*studies);
 }

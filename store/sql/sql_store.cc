@@ -189,6 +189,17 @@ Result<std::vector<StudyRow>> SqlStore::studies(UnreadRows* unread) {
   });
 }
 
+Result<std::vector<StudyRow>> SqlStore::studies_of_key(std::int64_t topology_id,
+                                                       std::int64_t workload_id,
+                                                       UnreadRows* unread) {
+  return transact(Access::read, [&] {
+    return rows(db_.query("SELECT * FROM studies WHERE topology_id = ?1 AND workload_id = ?2 "
+                          "ORDER BY id",
+                          topology_id, workload_id),
+                read_study, "study", unread);
+  });
+}
+
 Result<std::optional<StudyRow>> SqlStore::study_by_name(std::string_view name) {
   if (!rules::is_text(name)) return std::nullopt;
   return first(db_.query("SELECT * FROM studies WHERE name = ?1", name), read_study);

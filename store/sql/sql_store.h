@@ -36,6 +36,8 @@ class SqlStore final : public Store {
   Result<void> remove_study(std::int64_t study_id, std::string_view expected_owner,
                             std::string_view actor) override;
   Result<std::vector<StudyRow>> studies(UnreadRows* unread = nullptr) override;
+  Result<std::vector<StudyRow>> studies_of_key(std::int64_t topology_id, std::int64_t workload_id,
+                                               UnreadRows* unread = nullptr) override;
   Result<StudyRow> study(std::string_view name_or_id) override;
   Result<std::optional<StudyRow>> latest_unfinished_study() override;
   Result<TrialRow> start_trial(const NewTrial& trial) override;

@@ -105,6 +105,9 @@ std::int64_t partition_of(const hocket_client* client) {
   return bytes;
 }
 
+/// Steps of the program that share a ballot, which are one of the library's.
+constexpr std::int64_t kStepsOfABallot = 1000;
+
 /// Steps before which a rank changed, each with the new partition size.
 using Changes = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
@@ -150,6 +153,7 @@ class HocketClientLive : public ::testing::Test {
       if (!is_late) {
         EXPECT_EQ(hocket_ballot_read(client, sum.data()), 0);
       }
+      EXPECT_EQ(hocket_program_step(client, (step + 1) * kStepsOfABallot), 0) << hocket_error();
       // Simulated times, so that no test depends on the machine.
       const auto partition = partition_of(client);
       const std::int64_t usual_ns = partition == kFaster ? 600'000
@@ -225,6 +229,7 @@ TEST_F(HocketClientLive, PushesAndCandidatesReachBothRanksAtOneStep) {
   const std::array clients = {first, open(1, hocket_client_config(first))};
   EXPECT_STREQ(hocket_client_source(clients[1]), "rank 0");
   EXPECT_STREQ(hocket_client_progress(first), "{}") << "no iteration time is known";
+  EXPECT_EQ(hocket_program_step(first, -1), -1);
   const auto changes = train_all(clients, daemon);
 
   const char* why = nullptr;
@@ -233,6 +238,7 @@ TEST_F(HocketClientLive, PushesAndCandidatesReachBothRanksAtOneStep) {
   const auto progress = parse_object(hocket_client_progress(first), "progress").value();
   EXPECT_EQ(progress["tried"], 2) << progress;
   EXPECT_EQ(progress["kept"], 2) << progress;
+  EXPECT_EQ(progress["step"].get<std::int64_t>() % kStepsOfABallot, 0) << progress;
   EXPECT_NEAR(progress["iteration_ns"].get<double>(), 606'000, 12'000);
   EXPECT_EQ(changes[0], changes[1]);
   ASSERT_GE(changes[0].size(), 2u) << "there, there";
@@ -250,7 +256,7 @@ TEST_F(HocketClientLive, PushesAndCandidatesReachBothRanksAtOneStep) {
   EXPECT_THAT(refused["message"].get<std::string>(), HasSubstr("cannot change streams"));
   EXPECT_EQ(tried["trial"], 5);
   EXPECT_EQ(tried["status"], "applied") << tried;
-  EXPECT_TRUE(lines.wait([](const auto& line) { return line.find("trying trial 5") < 99; }));
+  EXPECT_TRUE(lines.wait([](const auto& line) { return line.find("000: trying trial 5") < 99; }));
   for (hocket_client* const client : clients) EXPECT_EQ(hocket_client_close(client), 0);
 }
 

@@ -74,6 +74,10 @@ class FaultyStore final : public Store {
   Result<std::vector<StudyRow>> studies(UnreadRows* unread = nullptr) override {
     return pass([&] { return inner_->studies(unread); });
   }
+  Result<std::vector<StudyRow>> studies_of_key(std::int64_t topology_id, std::int64_t workload_id,
+                                               UnreadRows* unread = nullptr) override {
+    return pass([&] { return inner_->studies_of_key(topology_id, workload_id, unread); });
+  }
   Result<StudyRow> study(std::string_view name_or_id) override {
     return pass([&] { return inner_->study(name_or_id); });
   }

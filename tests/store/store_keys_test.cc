@@ -57,6 +57,31 @@ class StoreKeys : public StoreFixture {
   const ConfigKey key_{fingerprint(sample_topology()), fingerprint(sample_workload())};
 };
 
+TEST_F(StoreKeys, StudiesOfAKeyAreThoseOfItsTopologyAndWorkload) {
+  auto other_place = sample_topology();
+  other_place.world_size += 1;
+  const auto topologies = {topology_, must(store_->upsert_topology(other_place))};
+  const auto workloads = {workload_, must(store_->upsert_workload({.name = "another"}))};
+  for (const int round : {0, 1}) {
+    for (const auto topology : topologies) {
+      for (const auto workload : workloads) {
+        auto wanted = sample_study(std::to_string(round) + "-" + std::to_string(topology) + "-" +
+                                   std::to_string(workload));
+        wanted.topology_id = topology;
+        wanted.workload_id = workload;
+        must(store_->create_study(wanted));
+      }
+    }
+  }
+  must(store_->create_study(sample_study("of no key yet")));
+  const auto found = must(store_->studies_of_key(topology_, workload_));
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_LT(found[0].id, found[1].id);
+  for (const StudyRow& study : found) EXPECT_EQ(study, must(store_->study(study.name)));
+  EXPECT_EQ(found[1].topology_id, topology_);
+  EXPECT_EQ(found[1].workload_id, workload_);
+}
+
 TEST_F(StoreKeys, AStagedVersionIsForTheOwnersThatHaveKeptIt) {
   const auto released = must(store_->promote(pushed()));
   auto wanted = pushed(PromotionStage::staged);

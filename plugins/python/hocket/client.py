@@ -187,6 +187,7 @@ class Client:
         self._read = function("hocket_ballot_read", c_int, c_void_p, address)
         self._step_ended = function("hocket_step_ended", c_int, c_void_p)
         self._iteration = function("hocket_iteration", c_int, c_void_p, c_int64, c_int64)
+        self._program_step = function("hocket_program_step", c_int, c_void_p, c_int64)
         self._daemon = function("hocket_client_daemon", c_int, c_void_p, POINTER(c_char_p))
         self._counted = function("hocket_step_counted", c_int, c_void_p, c_int64, c_int64, c_int64)
 
@@ -282,6 +283,11 @@ class Client:
 
     def iteration(self, step, iteration_s):
         if self._iteration(self._open(), step, round(iteration_s * 1e9)) < 0:
+            raise_error()
+
+    def program_step(self, step):
+        """Says on rank 0 how many steps the program has ended, of which several share a ballot."""
+        if self._program_step(self._open(), step) < 0:
             raise_error()
 
     def counted(self, step, waited_s, computed_s):

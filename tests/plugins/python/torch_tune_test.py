@@ -64,6 +64,9 @@ class FakeClient:
     def counted(self, step, waited, computed):
         pass
 
+    def program_step(self, step):
+        pass
+
     def iteration(self, step, seconds):
         assert seconds > 0 and step <= self.steps
         self.times.append(step)

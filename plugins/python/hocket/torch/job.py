@@ -154,7 +154,7 @@ class Job:
             return
         self._subject.apply(values)
         self._values = values
-        log.debug("hocket: %s: step %d: %s", self.name, self._round, values)
+        log.debug("hocket: %s: step %d: %s", self.name, self._step, values)
 
     def _step_ended(self):
         # A forked child trains, if at all, by itself.
@@ -232,6 +232,7 @@ class Job:
     def _take_step(self, number, steps, began):
         try:
             counted = self._counters.last() if number % COUNTED_EVERY == 0 else None
+            self._client.program_step(self._step)
             times = self._times.ended(number, steps)
             for measured, seconds in times:
                 self._client.iteration(measured, seconds)
