@@ -61,6 +61,7 @@ constexpr std::array kWrappers = {
     CommandWrapper{"hocket", "run", "--ranks", "", 0, WrappedKind::command, "--ranks"},
     CommandWrapper{"hocket", "with",
                    "--workload --study --store --daemon --topology --world-size --link"},
+    CommandWrapper{"hocket", "torch", "--daemon --explore --store"},
     CommandWrapper{"env", "", "-u --unset -C --chdir", "-C --chdir"},
     CommandWrapper{"nice", "", "-n --adjustment"},
     CommandWrapper{"ionice", "", "-c --class -n --classdata"},

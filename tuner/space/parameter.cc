@@ -9,6 +9,7 @@
 #include "core/base/check.h"
 #include "core/step/knob.h"
 #include "core/step/schedule_config.h"
+#include "tuner/space/torch_knobs.h"
 
 namespace hocket {
 namespace {
@@ -114,7 +115,7 @@ Result<void> validate_name(const std::string& name) {
         "a region, as in regions.backward_layer1.partition_bytes, or of the job's own, as in "
         "job.bucket_cap_bytes");
   }
-  if (name.starts_with("HOCKET_")) {
+  if (name.starts_with("HOCKET_") && !is_torch_knob(name)) {
     return invalid("parameter name \"" + name +
                    "\": names that start with HOCKET_ are kept for hocket's own variables");
   }

@@ -49,7 +49,8 @@ struct Parameter {
   bool operator==(const Parameter&) const = default;
 };
 
-/// Checks the name ([A-Za-z_][A-Za-z0-9_]*, not starting with HOCKET_, or a knob of a region), the
+/// Checks the name ([A-Za-z_][A-Za-z0-9_]*, not starting with HOCKET_
+/// unless it is a knob of PyTorch, or a knob of a region), the
 /// range (low ≤ high, finite, low > 0 if logarithmic), the choices (non-empty, unique, UTF-8) or
 /// the levels (non-empty, finite, ascending, of one type).
 Result<void> validate_domain(const Parameter& parameter);

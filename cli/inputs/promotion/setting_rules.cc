@@ -6,6 +6,7 @@
 #include "core/base/system_variables.h"
 #include "core/base/text.h"
 #include "core/step/declared_knob.h"
+#include "tuner/space/torch_knobs.h"
 #include "tuner/trial/placeholder.h"
 
 namespace hocket {
@@ -38,7 +39,8 @@ bool is_harmless(std::string_view word) {
 Result<void> check_variable(const std::string& name, bool is_allowed) {
   if (name.empty() || name.find_first_not_of(kInVariables) != std::string::npos)
     return failure(refused(name, ", which is no name of a variable"));
-  if (name.starts_with("HOCKET_")) return failure(refused(name, ", a variable of hocket's own"));
+  if (name.starts_with("HOCKET_") && !is_torch_knob(name))
+    return failure(refused(name, ", a variable of hocket's own"));
   const std::string_view use = system_variable_use(name);
   if (use.empty() || is_allowed) return {};
   return failure(refused_unless_allowed(name, ", which " + std::string(use)));

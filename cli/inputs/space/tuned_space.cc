@@ -9,13 +9,15 @@
 #include "tuner/space/job_value.h"
 #include "tuner/space/parameter_syntax.h"
 #include "tuner/space/schedule_space.h"
+#include "tuner/space/torch_knobs.h"
 
 namespace hocket {
 namespace {
 
 Result<std::vector<Parameter>> parameters_of(const std::vector<std::string>& texts,
+                                             const std::vector<std::string>& sets,
                                              bool has_servers) {
-  if (texts.empty()) return schedule_parameters(searched_knobs(has_servers));
+  if (texts.empty() && sets.empty()) return schedule_parameters(searched_knobs(has_servers));
   std::vector<Parameter> parameters;
   for (const auto& text : texts) {
     if (text.find('=') == std::string::npos) {
@@ -28,12 +30,22 @@ Result<std::vector<Parameter>> parameters_of(const std::vector<std::string>& tex
     HOCKET_TRY(parameter);
     parameters.push_back(std::move(*parameter));
   }
+  for (const auto& set : sets) {
+    auto knobs = torch_parameters(set);
+    HOCKET_TRY(knobs);
+    for (Parameter& knob : *knobs) {
+      if (std::ranges::count(parameters, knob.name, &Parameter::name) == 0)
+        parameters.push_back(std::move(knob));
+    }
+  }
   return parameters;
 }
 
 /// Gives `parameter` the default of the knob that it is, which a range of one's own may leave out.
 /// Returns whether it has it.
 bool take_own_default(Parameter& parameter) {
+  if (is_torch_knob(parameter.name))
+    return parameter.default_value == ParameterValue(std::string(kUnset));
   if (find_knob(parameter.name) == nullptr) return false;
   const auto knob = schedule_parameters({&parameter.name, 1});
   if (!knob) return false;
@@ -88,9 +100,21 @@ bool has_servers(const std::vector<std::string>& command,
   return false;
 }
 
+bool starts_torch(const std::vector<std::string>& command) {
+  return std::ranges::adjacent_find(command, [](const auto& program, const auto& verb) {
+           return std::filesystem::path(program).filename() == "hocket" && verb == "torch";
+         }) != command.end();
+}
+
 Result<TunedSpace> tuned_space(const SpaceRequest& request, const Clock& clock) {
-  auto parameters = parameters_of(request.params, request.has_servers);
+  auto parameters = parameters_of(request.params, request.knobs, request.has_servers);
   HOCKET_TRY(parameters);
+  const auto knob = std::ranges::find_if(*parameters, is_torch_knob, &Parameter::name);
+  if (knob != parameters->end() && !starts_torch(request.command)) {
+    return invalid(knob->name +
+                   " reaches PyTorch through `hocket torch`, which the command does "
+                   "not start: write hocket tune … -- hocket torch -- COMMAND…");
+  }
   DefaultSources sources;
   for (Parameter& parameter : *parameters) {
     DefaultSource& source = sources[parameter.name];

@@ -16,9 +16,11 @@
 namespace hocket {
 
 struct SpaceRequest {
-  /// Empty: the scheduler's knobs worth searching, with `communication` where there are servers.
+  /// Empty, as `knobs`: the scheduler's knobs worth searching, with `communication` where there are
+  /// servers.
   std::vector<std::string> params;
-  std::vector<std::string> defaults;  ///< NAME=VALUE
+  std::vector<std::string> knobs = {};  ///< sets of PyTorch's (tuner/space/torch_knobs.h)
+  std::vector<std::string> defaults;    ///< NAME=VALUE
   std::vector<std::string> constraints;
   std::vector<std::string> command;
   /// Looks up the variable of a parameter's name; empty: the environment says nothing.
@@ -31,16 +33,20 @@ struct SpaceRequest {
 bool has_servers(const std::vector<std::string>& command,
                  const std::optional<std::string>& addresses);
 
+/// Returns whether `hocket torch` is among the words of a command: it hands PyTorch its knobs.
+bool starts_torch(const std::vector<std::string>& command);
+
 struct TunedSpace {
   Space space;
   DefaultSources sources;
 };
 
-/// A default is, in this order: the one that is given, the value of the environment's variable, the
-/// one that the command's Python script gives to the option behind which the parameter is placed, a
-/// knob's own. What is left is assumed: the middle of the range. A default of the environment that
-/// lies outside the parameter's range is an error, since the user asked for it; one of the script
-/// is not taken, and `detail` of its source says so.
+/// A parameter of `params` takes the place of a knob of its name. Knobs need `hocket torch` in the
+/// command. A default is, in this order: the one that is given, the value of the environment's
+/// variable, the one that the command's Python script gives to the option behind which the
+/// parameter is placed, a knob's own. What is left is assumed: the middle of the range. A default
+/// of the environment that lies outside the parameter's range is an error, since the user asked for
+/// it; one of the script is not taken, and `detail` of its source says so.
 Result<TunedSpace> tuned_space(const SpaceRequest& request, const Clock& clock);
 
 }  // namespace hocket

@@ -39,6 +39,7 @@
 #include "store/store_uri.h"
 #include "tuner/slurm/slurm_options.h"
 #include "tuner/space/schedule_space.h"
+#include "tuner/space/torch_knobs.h"
 
 namespace hocket {
 namespace {
@@ -84,6 +85,7 @@ constexpr const char* kTuneFooter =
     "  hocket tune --workers 4 --param B=int:1..64 -- ./job {B}\n"
     "  hocket tune --slurm '--nodes 4 --time 10:00' --workers 3 -- srun ./train\n"
     "  hocket tune --max-time 3m --param B=int:1..64 -- ./job {B}\n"
+    "  hocket tune --knobs torch:ddp -- hocket torch -- torchrun --nproc-per-node 2 train.py\n"
     "  hocket tune --resume --trials 40\n"
     "  hocket tune --from job-1 --param B=int:1..64 -- ./job {B}\n";
 
@@ -206,12 +208,12 @@ std::string arguments_of_with(Store& store, const StudyRow& study, const TuneOpt
 /// Prints what came of the study's promotion: `fetch` gets it, if that is not empty.
 void print_promotion(std::ostream& out, const std::optional<PromotionRow>& version,
                      const StudyRow& study, const std::string& fetch,
-                     const std::string& with_arguments) {
+                     const std::string& with_arguments, bool has_torch_knob) {
   if (version && version->stage == PromotionStage::held)
     out << standing_text(*version, study.name) << '\n';
   if (fetch.empty()) return;
   out << "fetch it with: " << fetch << '\n';
-  if (!placeholders_of(study.command).empty())
+  if (!placeholders_of(study.command).empty() || has_torch_knob)
     out << "run with it: hocket with" << with_arguments << " -- "
         << plain_line(shell_text(study.command)) << '\n';
 }
@@ -263,8 +265,9 @@ Result<void> show(const TuneOptions& options, VerbContext& context, Store& store
   if (result.is_interim) {
     context.out << interim_text(interim, store_argument(options.store)) << '\n';
   } else if (result.best.value) {
-    print_promotion(context.out, *version, *study, fetch,
-                    arguments_of_with(store, *study, options));
+    print_promotion(
+        context.out, *version, *study, fetch, arguments_of_with(store, *study, options),
+        std::ranges::any_of(open.definition.space.parameters(), is_torch_knob, &Parameter::name));
   }
   return {};
 }
@@ -301,7 +304,8 @@ void announce(std::ostream& err, const OpenStudy& open) {
   if (const auto text = assumption_text(defaults, sources); !text.empty()) err << text << std::endl;
   const auto names = placeholders_of(open.study.command);
   for (const Parameter& parameter : open.definition.space.parameters()) {
-    if (is_knob(parameter.name) || std::ranges::count(names, parameter.name) > 0 ||
+    if (is_knob(parameter.name) || is_torch_knob(parameter.name) ||
+        std::ranges::count(names, parameter.name) > 0 ||
         names_variable(open.study.command, parameter.name)) {
       continue;
     }

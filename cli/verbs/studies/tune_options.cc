@@ -33,6 +33,14 @@ void add_space_options(CLI::App& verb, TuneOptions& options, std::vector<CLI::Op
               "the option with {NAME} out; \\unset is the word")
           ->allow_extra_args(false));
   defining.push_back(
+      verb.add_option("--knobs", options.knobs,
+                      "search settings of PyTorch that hold before a model is wrapped or compiled, "
+                      "beside any --param: torch for all, torch:ddp (bucket_cap_mb), torch:compile "
+                      "(optimize_ddp), torch:inductor (reordering, and the size of bucketed "
+                      "collectives); the command starts `hocket torch`; repeat it")
+          ->type_name("SET")
+          ->allow_extra_args(false));
+  defining.push_back(
       verb.add_option(
               "--default", options.defaults,
               "NAME=VALUE, the default of a parameter (default: what the argument parser of "
@@ -179,6 +187,7 @@ Result<std::vector<std::string>> directed(const TuneOptions& options) {
 /// Returns the space that is searched, with the defaults of its parameters.
 Result<TunedSpace> space_of(const TuneOptions& options, const std::vector<std::string>& command) {
   return tuned_space({.params = options.params,
+                      .knobs = options.knobs,
                       .defaults = options.defaults,
                       .constraints = options.constraints,
                       .command = command,

@@ -18,7 +18,7 @@ class Option;
 namespace hocket {
 
 struct TuneOptions {
-  std::vector<std::string> params, defaults, constraints, limits, allowed_variables;
+  std::vector<std::string> params, knobs, defaults, constraints, limits, allowed_variables;
   std::vector<std::string> objectives = {"auto"};
   std::string timeout = "10m", stop_command, stop_timeout = "30s";
   std::int64_t confirm = 5, seed = 1;

@@ -126,6 +126,7 @@ const Case kCases[] = {
     {"hocket run --ranks 2 -- ./gpt2 --link 500mbit", kProgram, "./gpt2"},
     {"bin/hocket run --ranks 2 -- python train.py", kScript, "train.py"},
     {"hocket with --workload x -- python train.py", kScript, "train.py"},
+    {"hocket torch --explore 3% -- python train.py", kScript, "train.py"},
     {"hocket topology", kProgram, "hocket"},
     {"hocket run --", kUnknown, ""},
     // Wrappers.

@@ -15,6 +15,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from hocket.client import Knob
 from hocket.torch import compiler, memory
+from hocket.torch.offline import sweep
 from hocket.torch.subject import LeftAlone, Subject
 
 KNOB = "bucket_cap_bytes"
@@ -33,7 +34,8 @@ _OWN = {"params", "bucket_indices", "per_bucket_size_limits", "expect_sparse_gra
         "bucket_bytes_cap", "param_to_name_mapping", "first_bucket_bytes_cap"}
 _EMPTY = {"bucket_bytes_cap_list"}  # for each bucket a cap of its own; none has one
 COMPILED = ("it is compiled together with DistributedDataParallel; compile the module before it is "
-            "wrapped, as in DistributedDataParallel(torch.compile(module)), to have it tuned")
+            "wrapped, as in DistributedDataParallel(torch.compile(module)), to have it tuned, or search "
+            f"its cap run by run: {sweep('torch:ddp', 'torch:compile')}")
 _STATELESS_HOOKS = "torch.distributed.algorithms.ddp_comm_hooks.default_hooks"
 
 

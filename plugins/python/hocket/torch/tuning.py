@@ -13,6 +13,7 @@ from hocket.torch import buckets, fsdp1, prefetch
 from hocket.torch.accelerators import accelerator_of, accelerator_text
 from hocket.torch.crossed import Crossed
 from hocket.torch.job import Job
+from hocket.torch.offline import sweep
 from hocket.torch.opening import Opening, agree, attempt
 from hocket.torch.peers import Peers, ranks_of
 from hocket.torch.subject import LeftAlone
@@ -152,7 +153,8 @@ def _look(model, peers, schedule):
     if buckets.is_ddp(module):
         subject = buckets.Buckets(module, peers.ranks_on_host, is_compiled)
     elif is_compiled:
-        raise LeftAlone("FSDP: the compiler arranges the communication of a compiled model")
+        raise LeftAlone("FSDP: the compiler arranges the communication of a compiled model; "
+                        f"its passes are searched by {sweep('torch:inductor')}")
     elif fsdp1.is_fsdp1(module):
         subject = fsdp1.Fsdp1(module, peers.ranks_on_host)
     else:

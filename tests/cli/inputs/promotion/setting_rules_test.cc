@@ -42,6 +42,12 @@ TEST(SettingRules, RefuseHocketsOwnVariablesAndWhatIsNoVariable) {
   }
 }
 
+TEST(SettingRules, TakeKnobsOfPyTorchAlthoughTheirNamesAreHockets) {
+  EXPECT_EQ(why_refused(word_setting("HOCKET_TORCH_BUCKET_CAP_MB", "8"), SettingWords::foreign),
+            "accepted");
+  EXPECT_NE(why_refused(word_setting("HOCKET_TORCH_QUIET", "1"), SettingWords::own), "accepted");
+}
+
 TEST(SettingRules, RefuseForeignWordsThatAreNotPlain) {
   for (const char* value : {"$(touch x)", "`x`", "a b", "a;b", "a\nb", "/tmp/x", "~", "a'b", "a\"b",
                             "a&b", "a|b", "a>b", "\x1b[2J", "a*", "{a}", "a\\b", "caf\xc3\xa9"}) {

@@ -42,6 +42,26 @@ TEST(TunedSpace, TheWayOfSumsIsSearchedOnlyWhereThereAreServers) {
     EXPECT_FALSE(searches(command, "")) << testing::PrintToString(command);
 }
 
+TEST(TunedSpace, KnobsOfPyTorchAreSearchedWhereHocketHandsThemOver) {
+  SpaceRequest request{.params = {"HOCKET_TORCH_BUCKET_CAP_MB=choice:unset,3", "N=int:1..4"},
+                       .knobs = {"torch"},
+                       .defaults = {},
+                       .constraints = {},
+                       .command = {"srun", "bin/hocket", "torch", "--", "torchrun", "train.py"}};
+  const auto tuned = space_of(request).value();
+  ASSERT_EQ(tuned.space.parameters().size(), 5u);
+  EXPECT_EQ(std::get<Choices>(tuned.space.parameters()[0].domain).names.size(), 2u);
+  for (const auto& [name, value] : tuned.space.defaults()) {
+    EXPECT_EQ(to_text(value), name == "N" ? "2" : "unset") << name;
+  }
+  EXPECT_EQ(tuned.sources.at("HOCKET_TORCH_OPTIMIZE_DDP").origin, DefaultOrigin::scheduler);
+  request.params.clear();
+  request.command = {"torchrun", "train.py"};
+  const auto refused = space_of(request);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("-- hocket torch -- COMMAND"));
+}
+
 TEST(TunedSpace, TakesEachDefaultFromWhereItIsKnown) {
   const TemporaryFolder folder;
   const std::string script = folder.write("train.py",

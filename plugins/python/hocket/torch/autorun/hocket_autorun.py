@@ -16,6 +16,8 @@ import threading
 import types
 import weakref
 
+import hocket_knobs
+
 # This module is imported while PyTorch is; hocket.torch, which imports PyTorch, with a first step.
 _waiting = []  # weak references to wrapped models, oldest first
 _LONGEST_MEETING_S = 1.0
@@ -50,6 +52,8 @@ def _watch_wrapper(kind):
 
 def watch_ddp(imported):
     """Remembers models that DistributedDataParallel wraps, once it has."""
+    hocket_knobs.begin()
+    hocket_knobs.cap_buckets(imported.DistributedDataParallel)
     _watch_wrapper(imported.DistributedDataParallel)
 
 
@@ -102,6 +106,8 @@ def _after_first_step(optimizer):
             _stepping.depth -= 1
             if _stepping.depth == 0 and _stepping.first:
                 first, _stepping.first = _stepping.first, []
+        if first:
+            hocket_knobs.check()
         for stepped in reversed(first):  # the outermost ended last
             _tune_models_of(stepped)
         return result

@@ -5,6 +5,7 @@ With HOCKET_TORCH set, models are tuned as soon as PyTorch is imported and they 
 sys.meta_path. Whatever fails here, the program starts as without hocket.
 """
 
+import importlib
 import importlib.machinery
 import importlib.util
 import os
@@ -53,13 +54,12 @@ class _Loader:
                                                 type(error).__name__, error)
 
 
-def _watch(what):
-    """Returns what calls a function of hocket_autorun with the imported module."""
+def _watch(what, name="hocket_autorun"):
+    """Returns what calls a function of a module in this folder with the imported module."""
     def call(module):
         if _FOLDER not in sys.path:
             sys.path.append(_FOLDER)
-        import hocket_autorun
-        getattr(hocket_autorun, what)(module)
+        getattr(importlib.import_module(name), what)(module)
     return call
 
 
@@ -83,5 +83,7 @@ if os.environ.get("HOCKET_TORCH", "").lower() not in _NO:
         # The module that defines fully_shard, since programs import it from several others.
         "torch.distributed.fsdp._fully_shard._fully_shard": _watch("watch_fsdp"),
         "torch.distributed.fsdp.fully_sharded_data_parallel": _watch("watch_fsdp1"),
-        "torch.optim.optimizer": _watch("watch_optimizers")}))
+        "torch.optim.optimizer": _watch("watch_optimizers"),
+        "torch._dynamo.config": _watch("configure", "hocket_knobs"),
+        "torch._inductor.config": _watch("configure", "hocket_knobs")}))
 _run_shadowed()

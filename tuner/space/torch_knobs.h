@@ -1,0 +1,24 @@
+#pragma once
+
+// The settings of PyTorch that `hocket tune --knobs torch` searches: those that hold before a model
+// is wrapped or compiled, so that no running job can change them. A job gets each as a variable,
+// which hocket.torch applies (plugins/python/hocket/torch/autorun/hocket_knobs.py). Pure functions;
+// thread-safe.
+
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "tuner/space/parameter.h"
+
+namespace hocket {
+
+/// Returns the parameters of a set, which is "torch" for all or "torch:ddp", "torch:compile" or
+/// "torch:inductor". The default of each is "unset", the program's own (tuner/space/job_value.h).
+/// Returns invalid_argument, naming the sets, for any other text.
+Result<std::vector<Parameter>> torch_parameters(std::string_view set);
+
+/// Returns whether a parameter of this name is one of them, although it starts with HOCKET_.
+bool is_torch_knob(std::string_view name);
+
+}  // namespace hocket
