@@ -18,6 +18,8 @@ set(HOCKET_NVIDIA_PYTHON "${PROJECT_SOURCE_DIR}/build/nvidia" CACHE PATH
     "Python environment with NVIDIA's packages; scripts/setup makes it")
 set(HOCKET_TORCH_PYTHON "${PROJECT_SOURCE_DIR}/build/torch" CACHE PATH
     "Python environment with PyTorch, for tests; `scripts/setup torch` makes it")
+set(HOCKET_FRAMEWORKS_PYTHON "${PROJECT_SOURCE_DIR}/build/frameworks" CACHE PATH
+    "Python environment with frameworks, for tests; `scripts/setup frameworks` makes it")
 set(HOCKET_PAGE_PYTHON "${PROJECT_SOURCE_DIR}/build/page" CACHE PATH
     "Python environment with Playwright, for tests; `scripts/setup page` makes it")
 
