@@ -73,7 +73,7 @@ TEST_F(StoreKeys, StudiesOfAKeyAreThoseOfItsTopologyAndWorkload) {
       }
     }
   }
-  must(store_->create_study(sample_study("of no key yet")));
+  must(store_->create_study(sample_study("of-no-key-yet")));
   const auto found = must(store_->studies_of_key(topology_, workload_));
   ASSERT_EQ(found.size(), 2u);
   EXPECT_LT(found[0].id, found[1].id);

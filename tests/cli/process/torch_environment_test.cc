@@ -114,7 +114,8 @@ TEST_F(TorchEnvironment, NothingTakesThePlaceOfTheUsersOwnFolder) {
 }
 
 TEST_F(TorchEnvironment, AProgramThatWasMovedFindsThePackageOfItsBuild) {
-  EXPECT_EQ(variables("moved", {}, {}).value_or(Variables())["PYTHONPATH"], path_of(build()));
+  const std::string built = build();
+  EXPECT_EQ(variables("moved", {}, {}).value_or(Variables())["PYTHONPATH"], path_of(built));
 }
 
 TEST_F(TorchEnvironment, APackageThatOthersCanChangeIsNotThatOfTheBuild) {

@@ -185,7 +185,7 @@ TEST(AbWindow, HandsOnByHowMuchTheGainsOfItsGroupsDiffer) {
   const std::vector<double> known(40, 0.5);
   AbWindow window({.noise = known}, before);
   EXPECT_EQ(window.noise(), known) << "it has measured nothing yet";
-  for (int i = 0; !window.verdict(); ++i) window.add(window.next(), 1000);
+  while (!window.verdict()) window.add(window.next(), 1000);
   const auto noise = window.noise();
   EXPECT_EQ(noise.size(), 32u);
   EXPECT_EQ(noise.front(), 0.5);
