@@ -1,6 +1,7 @@
 """Compiled models, with a backend that needs no compiler: a setting is taken before the first step,
 then they are left alone."""
 
+import json
 import unittest
 
 import torch
@@ -53,14 +54,16 @@ def wrapped(**options):
     return ddp, optimizer_of(ddp)
 
 
-def stored(rank):
-    """Leaves a cap behind with which later jobs start."""
+def stored(rank, is_compiled):
+    """Leaves a cap behind with which later jobs of this kind start."""
     ddp, optimizer = wrapped()
-    job = tuning.tune(ddp, optimizer, name="net")
-    one_step(ddp, optimizer, 0)
+    model = whole(ddp) if is_compiled else ddp
+    job = tuning.tune(model, optimizer, name="net")
+    one_step(model, optimizer, 0)
     if rank == 0:
-        hocket("push", "net", "--set", f"job.{KNOB}={CAP}")
-        hocket("pin", "net", "--version", "1")
+        key = job._client.key
+        version = json.loads(hocket("push", key, "--set", f"job.{KNOB}={CAP}", "--json"))["version"]
+        hocket("pin", key, "--version", str(version))
     job.close()
 
 
@@ -155,7 +158,8 @@ class CompileTest(unittest.TestCase):
 
     def test_a_stored_cap_is_taken_and_then_nothing_changes(self):
         with daemon() as served:
-            run_ranks(stored, environment=served.environment)
+            for is_compiled in (False, True):
+                run_ranks(stored, is_compiled, environment=served.environment)
             cases = [(way, compiled_at) for way in WAYS for compiled_at in (0, 4)]
             for (way, compiled_at), results in zip(
                     cases, run_cases(tuned, cases, environment=served.environment), strict=True):
