@@ -135,7 +135,10 @@ auto keeps(std::int64_t partition_bytes) {
 
 TEST_F(ClientAndDaemon, AJobIsToldWhatTheEndedSearchOfItsKeyCameTo) {
   EXPECT_EQ(fetch().search, "");
-  NewStudy study{.name = "search", .command = {"live", "work"}, .owner = kDaemonOwner};
+  NewStudy study;
+  study.name = "search";
+  study.command = {"live", "work"};
+  study.owner = kDaemonOwner;
   study.topology_id = must(store_->upsert_topology(topology_));
   study.workload_id = must(store_->upsert_workload(workload_));
   study.origin = StudyOrigin::live;
