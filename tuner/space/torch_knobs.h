@@ -13,6 +13,11 @@
 
 namespace hocket {
 
+/// The objective of a search over these knobs unless another is named: the iterations that
+/// hocket.torch prints in a trial (hocket_knobs.py). A program's wall time contains its compilation.
+inline constexpr std::string_view kTorchObjective =
+    R"(iteration[ms]=regex:hocket: iteration_ms=([0-9.]+))";
+
 /// Returns the parameters of a set, which is "torch" for all or "torch:ddp", "torch:compile" or
 /// "torch:inductor". The default of each is "unset", the program's own (tuner/space/job_value.h).
 /// Returns invalid_argument, naming the sets, for any other text.

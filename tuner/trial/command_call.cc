@@ -6,6 +6,7 @@
 
 #include "tuner/space/job_value.h"
 #include "tuner/space/schedule_space.h"
+#include "tuner/space/torch_knobs.h"
 
 namespace hocket {
 
@@ -54,7 +55,7 @@ std::vector<std::string> boolean_notes(const std::vector<std::string>& command,
   const auto plain = plain_placeholders_of(command), all = placeholders_of(command);
   for (const Parameter& parameter : space.parameters()) {
     const std::string& name = parameter.name;
-    if (is_knob(name)) continue;
+    if (is_knob(name) || is_torch_knob(name)) continue;  // hocket itself reads these
     const bool is_word = std::ranges::count(plain, name) > 0;
     const bool is_switch = !is_word && std::ranges::count(all, name) > 0;
     const std::string word = word_for_false(parameter.domain);

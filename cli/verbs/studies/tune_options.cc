@@ -12,6 +12,7 @@
 #include "core/base/clock.h"
 #include "core/host/rank_environment.h"
 #include "tuner/search/search.h"
+#include "tuner/space/torch_knobs.h"
 #include "tuner/trial/command_call.h"
 #include "tuner/trial/limit.h"
 #include "tuner/trial/placeholder.h"
@@ -112,16 +113,17 @@ void add_stop_options(CLI::App& verb, TuneOptions& options, std::vector<CLI::Opt
 void add_objective_options(CLI::App& verb, TuneOptions& options,
                            std::vector<CLI::Option*>& defining) {
   defining.push_back(
-      verb.add_option("--objective", options.objectives,
-                      "what to minimise: auto (the job's report, else wall), wall, memory, "
-                      "report, regex:PATTERN (RE2's syntax; the number is its first group, and "
-                      "counts whole: 10,753, 4e+01, 1.2k) or file:PATH ({TRIAL}, {WORKER} and "
-                      "parameters are filled in); max: in front maximises a regex or a file, NAME= "
-                      "or NAME[UNIT]= "
-                      "names it: max:speed[tokens/s]=regex:PATTERN; up to three times, for the "
-                      "settings that none beats in all of them (then nothing is promoted)")
-          ->allow_extra_args(false)
-          ->capture_default_str());
+      verb.add_option(
+              "--objective", options.objectives,
+              "what to minimise: auto (the job's report, else wall), wall, memory, "
+              "report, regex:PATTERN (RE2's syntax; the number is its first group, and "
+              "counts whole: 10,753, 4e+01, 1.2k) or file:PATH ({TRIAL}, {WORKER} and "
+              "parameters are filled in); max: in front maximises a regex or a file, NAME= "
+              "or NAME[UNIT]= "
+              "names it: max:speed[tokens/s]=regex:PATTERN; up to three times, for the "
+              "settings that none beats in all of them (then nothing is promoted) (default: "
+              "auto; with --knobs the iterations that `hocket torch` prints)")
+          ->allow_extra_args(false));
   defining.push_back(
       verb.add_flag("--maximize", options.maximize, "maximise the objective, as max: does"));
   defining.push_back(
@@ -177,6 +179,9 @@ void add_run_options(CLI::App& verb, TuneOptions& options) {
 /// Returns the objectives' texts; --maximize puts max: in front of the only one.
 Result<std::vector<std::string>> directed(const TuneOptions& options) {
   auto texts = options.objectives;
+  // An iteration cannot be maximised, so --maximize alone is refused as ever.
+  const bool has_own = !options.knobs.empty() && !options.maximize;
+  if (texts.empty()) texts.emplace_back(has_own ? kTorchObjective : "auto");
   if (!options.maximize) return texts;
   if (texts.size() > 1)
     return invalid("--maximize: which of several objectives? write max: in front of it");

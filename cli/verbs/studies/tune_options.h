@@ -19,7 +19,7 @@ namespace hocket {
 
 struct TuneOptions {
   std::vector<std::string> params, knobs, defaults, constraints, limits, allowed_variables;
-  std::vector<std::string> objectives = {"auto"};
+  std::vector<std::string> objectives;  ///< empty: auto, or with `knobs` kTorchObjective
   std::string timeout = "10m", stop_command, stop_timeout = "30s";
   std::int64_t confirm = 5, seed = 1;
   std::optional<std::int64_t> trials, skip;

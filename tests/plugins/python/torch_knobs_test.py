@@ -74,6 +74,19 @@ def program(text, *arguments, **knobs):
     return done.returncode, done.stdout
 
 
+# Two optimizers, the first of which does not step any more later.
+STEPS = """
+import sys, torch
+model = torch.nn.Linear(2, 2)
+first, second = (torch.optim.SGD(model.parameters(), lr=0.1) for _ in range(2))
+for step in range(3):
+    first.step()
+    second.step()
+for step in range(int(sys.argv[1])):
+    second.step()
+"""
+
+
 class KnobsTest(unittest.TestCase):
     def refused(self, why, *arguments, text=STEP, **knobs):
         status, printed = program(text, *arguments, HOCKET_TRIAL="1", **knobs)
@@ -113,6 +126,18 @@ class KnobsTest(unittest.TestCase):
                           "import hocket_knobs\n"
                           "hocket_knobs.configure(types.ModuleType('torch._inductor.config'))\n"
                           "print('trained')", **{REORDER: "on"})
+
+    def test_a_trial_prints_its_iterations(self):
+        def printed(more, **variables):
+            status, text = program(STEPS, str(more), **variables)
+            self.assertEqual(status, 0, text)
+            return re.findall(r"(?m)^hocket: iteration_ms=[0-9.]+$", text)
+        trial = {"HOCKET_TRIAL": "1", "HOCKET_TORCH_QUIET": "1"}
+        self.assertEqual(len(printed(0, **trial)), 2)
+        # Two steps show that the second optimizer has taken the first one's place.
+        self.assertEqual(len(printed(5, **trial)), 2 + 4)
+        self.assertEqual(len(printed(3, RANK="1", **trial)), 0)
+        self.assertEqual(len(printed(3)), 0)
 
     def test_the_command_that_searches_offline(self):
         ranks = {"LOCAL_WORLD_SIZE": "2", "WORLD_SIZE": "2"}

@@ -127,6 +127,7 @@ const Case kCases[] = {
     {"bin/hocket run --ranks 2 -- python train.py", kScript, "train.py"},
     {"hocket with --workload x -- python train.py", kScript, "train.py"},
     {"hocket torch --explore 3% -- python train.py", kScript, "train.py"},
+    {"hocket torch --store runs.db ./train", kProgram, "./train"},
     {"hocket topology", kProgram, "hocket"},
     {"hocket run --", kUnknown, ""},
     // Wrappers.

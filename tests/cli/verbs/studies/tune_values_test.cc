@@ -46,6 +46,22 @@ class TuneValues : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
+TEST_F(TuneValues, KnobsOfPyTorchAreSearchedByTheIterationsOfTheirTrials) {
+  const std::string program =
+      "echo started; echo \"50%hocket: iteration_ms=1${HOCKET_TORCH_OPTIMIZE_DDP:+0}\" >&2";
+  const auto run = [&](Words options) {
+    options.insert(options.begin(), {"tune", "--study", "k", "--knobs", "torch:compile"});
+    options.insert(options.end(), {"--", "sh", "-c", program, "hocket", "torch"});
+    return hocket_run(folder_, options);
+  };
+  EXPECT_THAT(run({"--maximize"}).err, HasSubstr("auto is a cost and is minimised"));
+  const auto ended = run({"--trials", "2", "--all-trials", "--full-trials"});
+  EXPECT_EQ(ended.status, 3) << "nothing is faster than the default";
+  EXPECT_THAT(ended.out, HasSubstr("iteration (ms)"));
+  EXPECT_THAT(ended.out, HasSubstr("\ndefault  1 ± 0 ms  HOCKET_TORCH_OPTIMIZE_DDP=unset"));
+  EXPECT_THAT(ended.err, Not(HasSubstr("which some programs take for true"))) << "hocket reads it";
+}
+
 TEST_F(TuneValues, WhatIsUnsetIsAbsentInTrialsAndLater) {
   const auto ended = tune({"--study", "s", "--trials", "3", "--param", "ALGO=Ring,unset,\\unset"},
                           {"--algo", "{ALGO}"});

@@ -108,6 +108,8 @@ def _after_first_step(optimizer):
                 first, _stepping.first = _stepping.first, []
         if first:
             hocket_knobs.check()
+        if _stepping.depth == 0:
+            hocket_knobs.stepped(self)
         for stepped in reversed(first):  # the outermost ended last
             _tune_models_of(stepped)
         return result

@@ -5,6 +5,9 @@ Each is a variable of the environment (tuner/space/torch_knobs.h has the values 
 that is not set leaves the program's own. What cannot be applied is refused: a trial ends, so that it
 is not measured with another setting than it names; any other job says so in a line and trains with
 its own settings. Imports nothing of PyTorch.
+
+In a trial rank 0 also prints the time of each iteration, which is what `hocket tune --knobs torch`
+minimises: the wall time of a program contains its compilation.
 """
 
 import functools
@@ -12,6 +15,8 @@ import inspect
 import os
 import re
 import sys
+import time
+import weakref
 
 BUCKET_CAP = "HOCKET_TORCH_BUCKET_CAP_MB"
 OPTIMIZE_DDP = "HOCKET_TORCH_OPTIMIZE_DDP"
@@ -61,6 +66,18 @@ _refused = set()
 _said = []
 
 
+class _Iterations:
+    """The optimizer whose steps are the iterations: the first that steps, until another one makes two
+    steps without it, as one does that takes its place."""
+
+    def __init__(self):
+        self.optimizer = self.other = None  # weak references
+        self.ended_ns = 0
+
+
+_iterations = _Iterations()
+
+
 def named():
     """Returns the names of the knobs that the environment sets."""
     return [name for name in _READ if name in os.environ]
@@ -78,8 +95,11 @@ def _refuse(name, why):
 
 
 def _say(line):
-    if os.environ.get("HOCKET_TORCH_QUIET"):
-        return
+    if not os.environ.get("HOCKET_TORCH_QUIET"):
+        _write(line)
+
+
+def _write(line):
     try:
         sys.stderr.write(line + "\n")
     except (OSError, ValueError, AttributeError):
@@ -177,3 +197,20 @@ def check():
     if held and not _said and os.environ.get("RANK", "0") == "0":
         _said.append(True)
         _say(f"hocket: {', '.join(held)}: in force; nothing is tuned while the job trains")
+
+
+def stepped(optimizer):
+    """An optimizer has made a step. In a trial, rank 0 prints the time since the one before. The
+    device is not waited for: it works off what was queued at the rate at which the program queues
+    more."""
+    if not os.environ.get("HOCKET_TRIAL") or os.environ.get("RANK", "0") != "0":
+        return
+    now_ns = time.monotonic_ns()
+    last, this = _iterations, weakref.ref(optimizer)
+    if last.optimizer == this:
+        # tuner/space/torch_knobs.h has the pattern.
+        _write(f"hocket: iteration_ms={(now_ns - last.ended_ns) / 1e6:.4f}")
+    elif last.optimizer is not None and last.other != this:
+        last.other = this
+        return
+    last.optimizer, last.other, last.ended_ns = this, None, now_ns
