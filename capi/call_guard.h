@@ -18,6 +18,10 @@ inline std::string& last_c_error() {
   return error;
 }
 
+inline Error misused(const std::string& function, const std::string& why) {
+  return {ErrorCode::invalid_argument, function + ": " + why};
+}
+
 /// Returns the value of `call()`, which gives a Result, or `otherwise` and keeps the error for
 /// hocket_error(), as a plain line: it may repeat what a daemon has said.
 template <class T, class Call>

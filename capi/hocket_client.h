@@ -34,6 +34,15 @@ int hocket_client_abi(void);
 // until the next call on this thread.
 const char* hocket_error(void);
 
+// Returns what this host is made of, as the JSON object of those members of a topology that
+// describe it, with the values that `hocket topology` prints here:
+//   {"cores": 16, "cpu_model": "…", "hardware_threads": 32, "memory_gib": 128, "numa_nodes": 2,
+//    "sockets": 2}
+// Counts the processors that this process's control group may use, and says "unknown CPU" where the
+// kernel does not name their model. Reads a few files in /proc and /sys, and waits for nothing else.
+// Returns NULL only without memory. Valid until the next call of it on this thread.
+const char* hocket_client_host(void);
+
 typedef struct hocket_tensor {
   const char* name;
   int64_t bytes;
@@ -65,7 +74,8 @@ typedef struct hocket_client_options {
   size_t size;  // sizeof(hocket_client_options)
 
   // Topology: the object "topology" that `hocket topology --json` prints, or NULL. `world_size` and
-  // `link` override its values unless they are 0 and NULL.
+  // `link` override its values unless they are 0 and NULL. hocket_client_host has its members that
+  // describe the host.
   const char* topology_json;
   int64_t world_size;  // number of ranks
   const char* link;    // "local", "tcp", …

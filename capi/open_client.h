@@ -39,3 +39,22 @@ struct hocket_client {
   std::int64_t last_measured = -1;    ///< step
   std::int64_t last_counted = -1;
 };
+
+namespace hocket {
+
+/// The longest time that a program may report.
+inline constexpr std::int64_t kMaxReportedNs = std::int64_t{1} << 53;
+/// Iterations that a study is told of; later ones would only repeat them.
+inline constexpr std::size_t kMaxRunIterations = 1'000'000;
+
+inline bool is_time(std::int64_t ns) {
+  return 0 < ns && ns <= kMaxReportedNs;
+}
+
+inline void tell_study(hocket_client& client, std::int64_t wall_ns) {
+  client.log->add(wall_ns);
+  if (client.run.iterations.size() < kMaxRunIterations)
+    client.run.iterations.push_back({.wall_ns = wall_ns, .is_whole = true});
+}
+
+}  // namespace hocket

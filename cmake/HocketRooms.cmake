@@ -25,7 +25,7 @@ endif()
 # Rooms that are not compiled for speed: what they do takes the time of files, sockets or people,
 # and full optimisation would double the time of their builds.
 string(CONCAT HOCKET_COLD_ROOMS
-    "^(archive|capi|cli|daemon)|^client/(link|start)|^core/greeting|^job/(network|run)"
+    "^(archive|capi|cli|daemon)|^client/(link|start)|^core/(greeting|hardware)|^job/(network|run)"
     "|^tuner/(command|explain|slurm|study|table|trial)")
 
 # Sets `out` to the library of a room: hocket_core_plan for core/plan.

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "core/base/json.h"
+#include "core/host/topology_probe.h"
 #include "core/protocol/topology.h"
 #include "core/protocol/workload.h"
 #include "core/step/schedule_config.h"
@@ -427,6 +428,17 @@ TEST_F(HocketClient, AKnobThatIsNotThereIsAnError) {
   EXPECT_EQ(hocket_config_get(nullptr, "streams", nullptr), -1);
 }
 
+TEST(HocketClientAbi, TheHostIsTheHostOfATopology) {
+  const auto expected = probe_topology();
+  ASSERT_TRUE(expected) << expected.error().message;
+  const json host = json::parse(hocket_client_host());
+  EXPECT_EQ(host.size(), 6u);
+  json topology = to_json(*expected);
+  for (const auto& [name, value] : host.items()) EXPECT_EQ(value, topology.at(name)) << name;
+  topology.update(host);
+  EXPECT_TRUE(topology_from_json(topology));
+}
+
 TEST(HocketClientAbi, TheLibraryShowsWhatTheHeadersDeclareAndNothingElse) {
   EXPECT_EQ(hocket_client_abi(), HOCKET_CLIENT_ABI);
   FILE* const names = ::popen("nm -D --defined-only '" HOCKET_CLIENT_LIBRARY "'", "r");
@@ -447,6 +459,7 @@ TEST(HocketClientAbi, TheLibraryShowsWhatTheHeadersDeclareAndNothingElse) {
                            "hocket_client_daemon",
                            "hocket_client_detail",
                            "hocket_client_get",
+                           "hocket_client_host",
                            "hocket_client_is_trying",
                            "hocket_client_key",
                            "hocket_client_measured",

@@ -67,6 +67,7 @@ const ClientLibrary* load_client_library(const std::function<void(const std::str
                         find(library, "hocket_client_close", functions->close) &&
                         find(library, "hocket_meeting_publish", functions->publish) &&
                         find(library, "hocket_meeting_find", functions->find);
+  find(library, "hocket_client_host", functions->host);
   if (is_whole) return functions;
   delete functions;
   say("NCCL is left alone, since hocket's client library is older than this plugin");

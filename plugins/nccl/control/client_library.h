@@ -27,6 +27,7 @@ struct ClientLibrary {
   decltype(&hocket_client_close) close = nullptr;
   decltype(&hocket_meeting_publish) publish = nullptr;
   decltype(&hocket_meeting_find) find = nullptr;
+  decltype(&hocket_client_host) host = nullptr;  ///< null in an older library
 };
 
 /// Returns null, after saying why, if the library cannot be used. The functions stay for the life

@@ -20,6 +20,9 @@ using Say = std::function<void(const std::string&)>;
 
 constexpr std::array kChannels = {0, 1, 2, 4, 8, 16, 32};
 
+constexpr const char* kUnknownHost =
+    R"({"cpu_model":"","sockets":0,"numa_nodes":0,"cores":0,"hardware_threads":0,"memory_gib":0})";
+
 std::vector<const char*> pointers_to(const std::vector<std::string>& words) {
   std::vector<const char*> pointers;
   for (const std::string& word : words) pointers.push_back(word.c_str());
@@ -81,7 +84,7 @@ class LibraryClient final : public JobClient {
     if (client_ != nullptr) library_.close(client_);
   }
 
-  bool open(const LibraryClientsOptions& options) {
+  bool open(const LibraryClientsOptions& options, const std::string& host) {
     const std::vector<const char*> arms = pointers_to(job_.arms);
     std::vector<std::string> channel_words;
     for (const int channels : kChannels) channel_words.push_back(channels_word(channels));
@@ -97,7 +100,7 @@ class LibraryClient final : public JobClient {
     channel.choice_count = channels.size();
     const std::array<const hocket_knob*, 2> knobs = {&arm, &channel};
 
-    const std::string topology = topology_json(job_, options);
+    const std::string topology = topology_json(job_, options, host);
     const std::string workload = workload_name(job_.of);
     const std::string can_run = R"({"start":{"job.arm":)" + list_json(job_.allowed) +
                                 R"(},"running":{"job.arm":)" + list_json(job_.tried) +
@@ -215,10 +218,14 @@ class LibraryClient final : public JobClient {
 LibraryClients::LibraryClients(LibraryClientsOptions options) : options_(std::move(options)) {}
 
 std::unique_ptr<JobClient> LibraryClients::open(const ClassJob& job) {
-  if (!std::exchange(has_tried_, true)) library_ = load_client_library(options_.say);
+  if (!std::exchange(has_tried_, true)) {
+    library_ = load_client_library(options_.say);
+    const bool can_say = library_ != nullptr && library_->host != nullptr;
+    if (const char* host = can_say ? library_->host() : nullptr; host != nullptr) host_ = host;
+  }
   if (library_ == nullptr) return nullptr;
   auto client = std::make_unique<LibraryClient>(*library_, job, options_.say);
-  if (!client->open(options_)) return nullptr;
+  if (!client->open(options_, host_)) return nullptr;
   return client;
 }
 
@@ -226,11 +233,12 @@ std::string workload_name(const CollectiveClass& of) {
   return "nccl " + to_string(of);
 }
 
-std::string topology_json(const ClassJob& job, const LibraryClientsOptions& options) {
+std::string topology_json(const ClassJob& job, const LibraryClientsOptions& options,
+                          const std::string& host) {
   const bool is_even = job.nodes > 0 && job.ranks % job.nodes == 0;
-  std::string text = R"({"cpu_model":"","sockets":0,"numa_nodes":0,"cores":0,"hardware_threads":0,)"
-                     R"("memory_gib":0,"link":"nccl","world_size":)" +
-                     std::to_string(job.ranks);
+  std::string text = host.empty() ? kUnknownHost : host;
+  text.pop_back();  // more members follow
+  text += R"(,"link":"nccl","world_size":)" + std::to_string(job.ranks);
   text +=
       ",\"ranks_per_host\":" + std::to_string(job.nodes > 1 && is_even ? job.ranks / job.nodes : 0);
   if (!options.accelerator.empty()) text += ",\"accelerator\":" + text_json(options.accelerator);

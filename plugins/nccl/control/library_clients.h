@@ -30,12 +30,16 @@ class LibraryClients final : public JobClients {
   const LibraryClientsOptions options_;
   const ClientLibrary* library_ = nullptr;  // the process's; never closed
   bool has_tried_ = false;
+  std::string host_;  // what the library says of this host
 };
 
 /// Returns the name of a class's job: "nccl all_reduce 4MiB".
 std::string workload_name(const CollectiveClass& of);
 
 /// Returns the topology as the client takes it: what changes the times of NCCL's collectives.
-std::string topology_json(const ClassJob& job, const LibraryClientsOptions& options);
+/// `host`: this host's members of it, as hocket_client_host() returns them; "" if the library
+/// cannot say them, and the hardware is then unknown.
+std::string topology_json(const ClassJob& job, const LibraryClientsOptions& options,
+                          const std::string& host);
 
 }  // namespace hocket::nccl
