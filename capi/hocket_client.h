@@ -289,6 +289,8 @@ const char* hocket_client_progress(hocket_client* client);
 // metrics: a value with a name of 1 to 64 of a-z, 0-9 and "_", which ends in its unit
 // ("transfer_us"); or with the name "note" and the value 0 a line of text. The last value of a name
 // counts; at most 32 names. `text` is for a note, else NULL. For rank 0 of a program with knobs.
+// Under the name "own_cost_percent", from 0 to 100, it is the share of the program's time that
+// being tuned has cost so far, in decisions and in waiting for changes: a column of `hocket jobs`.
 // Returns 0, or -1.
 int hocket_client_measured(hocket_client* client, const char* name, double value, const char* text);
 

@@ -14,6 +14,7 @@
 #include "capi/hocket_client_options.h"
 #include "capi/open_client.h"
 #include "client/live/live_ballot.h"
+#include "core/protocol/reported_values.h"
 #include "core/step/knob_value.h"
 
 namespace hocket {
@@ -136,6 +137,8 @@ Result<int> measured(hocket_client* client, const char* name, double value, cons
     return 0;
   }
   if (!std::isfinite(value)) return failure(misused(self, "the value is not finite"));
+  if (name == kOwnCostName && !is_own_cost(value))
+    return failure(misused(self, "a share in percent is from 0 to 100"));
   if (!client->live->measured(name, value))
     return failure(
         misused(self, "there are " + std::to_string(kMaxReportedValues) + " names already"));

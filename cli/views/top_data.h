@@ -12,7 +12,7 @@
 #include "client/link/http_client.h"
 #include "core/base/result.h"
 #include "core/protocol/job_message.h"
-#include "core/protocol/placement_values.h"
+#include "core/protocol/reported_values.h"
 
 namespace hocket {
 

@@ -8,6 +8,7 @@
 #include "core/base/check.h"
 #include "core/base/json.h"
 #include "core/base/json_reader.h"
+#include "core/protocol/reported_values.h"
 #include "core/step/knob.h"
 
 namespace hocket {
@@ -139,7 +140,7 @@ void read_values(JsonReader& reader, std::map<std::string, double>& values) {
     if (values.size() == kMaxReportedValues)
       value.fail({ErrorCode::invalid_argument,
                   "expected at most " + std::to_string(kMaxReportedValues) + " values"});
-    values[name] = value.number();
+    values[name] = name == kOwnCostName ? value.number(0, kMostOwnCostPercent) : value.number();
   });
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/base/result.h"
-#include "core/protocol/placement_values.h"
+#include "core/protocol/reported_values.h"
 #include "core/step/schedule_config.h"
 #include "core/step/step_description.h"
 #include "job/training/static_order.h"

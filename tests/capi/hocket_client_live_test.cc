@@ -348,9 +348,14 @@ TEST_F(HocketClientLive, AProgramThatDecidesAloneChangesWithTheNextStep) {
   EXPECT_EQ(hocket_ballot_fill(client, &ballot), -1);
   EXPECT_EQ(hocket_client_measured(client, "transfer_us", 12.5, nullptr), 0);
   EXPECT_EQ(hocket_client_measured(client, "note", 0, "ring"), 0);
+  EXPECT_EQ(hocket_client_measured(client, "own_cost_percent", 0.25, nullptr), 0);
+  for (const double percent : {-0.001, 100.001, 1e300}) {
+    EXPECT_EQ(hocket_client_measured(client, "own_cost_percent", percent, nullptr), -1);
+    EXPECT_THAT(hocket_error(), HasSubstr("a share in percent is from 0 to 100"));
+  }
   EXPECT_EQ(hocket_client_measured(client, "Bad name", 1, nullptr), -1);
   EXPECT_EQ(hocket_client_measured(client, "x", 1, "a text"), -1);
-  for (int i = 1; i < static_cast<int>(kMaxReportedValues); ++i)
+  for (int i = 2; i < static_cast<int>(kMaxReportedValues); ++i)
     EXPECT_EQ(hocket_client_measured(client, ("v" + std::to_string(i)).c_str(), i, nullptr), 0);
   EXPECT_EQ(hocket_client_measured(client, "one_more", 1, nullptr), -1);
   std::array<std::int64_t, 16> waited_ns = {};

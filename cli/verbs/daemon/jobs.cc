@@ -1,9 +1,12 @@
 // hocket jobs: lists the jobs that a daemon knows: those that run, or those that have ended.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <string>
+#include <vector>
 
 #include "cli/inputs/access/daemon_access.h"
 #include "cli/inputs/access/key_name.h"
@@ -12,6 +15,7 @@
 #include "cli/verbs/verb.h"
 #include "core/base/json_members.h"
 #include "core/base/text.h"
+#include "core/protocol/reported_values.h"
 
 namespace hocket {
 namespace {
@@ -63,6 +67,49 @@ std::string explored_text(const nlohmann::json& job) {
          percent_text(number_member(job, "explore"));
 }
 
+/// Returns what being tuned costs the job, as it measures it; "-" where it does not say.
+std::string own_cost_text(const nlohmann::json& job) {
+  const auto values = job.find("values");
+  if (values == job.end() || !values->is_object()) return "-";
+  const auto found = values->find(kOwnCostName);
+  if (found == values->end() || !found->is_number()) return "-";
+  const double percent = found->get<double>();
+  if (percent < 0.005) return "<0.01 %";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f %%", std::min(percent, kMostOwnCostPercent));
+  return text;
+}
+
+void print_running(const nlohmann::json& answer, std::ostream& out) {
+  const auto jobs = list_member(answer, "jobs");
+  // Few programs say what being tuned costs them.
+  const bool has_cost =
+      std::ranges::any_of(jobs, [](const auto& job) { return own_cost_text(job) != "-"; });
+  std::vector<std::string> columns = {"job",  "name",      "host",    "key",
+                                      "step", "iteration", "version", "explored"};
+  if (has_cost) columns.emplace_back("own cost");
+  for (const char* column : {"tuning", "state", "last change", "traits"})
+    columns.emplace_back(column);
+  TextTable table(columns);
+  for (const auto& job : jobs) {
+    std::vector<std::string> cells = {printable(text_member(job, "job"), kJobsTextLimitBytes),
+                                      printable(text_member(job, "name"), kJobsTextLimitBytes),
+                                      printable(text_member(job, "host"), kJobsTextLimitBytes),
+                                      short_key(text_member(job, "key")),
+                                      std::to_string(integer_member(job, "step")),
+                                      iteration_text(job),
+                                      version_text(job),
+                                      explored_text(job)};
+    if (has_cost) cells.push_back(own_cost_text(job));
+    cells.push_back(tuning_text(job));
+    cells.emplace_back(flag_member(job, "connected") ? "connected" : "away");
+    cells.push_back(printable(text_member(job, "last_change"), kJobsTextLimitBytes));
+    cells.push_back(printable(traits_cell(job), kJobsTextLimitBytes));
+    table.add(cells);
+  }
+  table.print(out);
+}
+
 void print_ended(const nlohmann::json& answer, std::ostream& out) {
   TextTable table({"job", "name", "host", "key", "ended", "step", "iteration", "version",
                    "explored", "tried", "kept", "last change"});
@@ -96,19 +143,7 @@ Result<int> show_jobs(const JobsOptions& options, VerbContext& context) {
     print_ended(*answer, context.out);
     return kDone;
   }
-  TextTable table({"job", "name", "host", "key", "step", "iteration", "version", "explored",
-                   "tuning", "state", "last change", "traits"});
-  for (const auto& job : list_member(*answer, "jobs")) {
-    table.add({printable(text_member(job, "job"), kJobsTextLimitBytes),
-               printable(text_member(job, "name"), kJobsTextLimitBytes),
-               printable(text_member(job, "host"), kJobsTextLimitBytes),
-               short_key(text_member(job, "key")), std::to_string(integer_member(job, "step")),
-               iteration_text(job), version_text(job), explored_text(job), tuning_text(job),
-               flag_member(job, "connected") ? "connected" : "away",
-               printable(text_member(job, "last_change"), kJobsTextLimitBytes),
-               printable(traits_cell(job), kJobsTextLimitBytes)});
-  }
-  table.print(context.out);
+  print_running(*answer, context.out);
   return kDone;
 }
 

@@ -51,7 +51,7 @@ RankAgreementOptions agreement_options(const CommunicatorIdentity& identity,
 }
 
 ControlOptions control_options(const CommunicatorIdentity& identity, const PluginOptions& options,
-                               bool has_profiler,
+                               bool has_profiler, const PluginCost& cost,
                                const std::function<void(const std::string&)>& say) {
   return {.ranks = identity.ranks,
           .nodes = identity.nodes,
@@ -59,6 +59,7 @@ ControlOptions control_options(const CommunicatorIdentity& identity, const Plugi
           .is_reproducible = options.is_reproducible,
           .all_arms = options.all_arms,
           .has_profiler = has_profiler,
+          .own_cost_percent = [&cost] { return cost.share_percent(); },
           .say = say};
 }
 
@@ -128,14 +129,14 @@ Communicator::Communicator(const CommunicatorIdentity& identity, const PluginOpt
       meter_(meter),
       now_ns_(parts.now_ns),
       digest_(call_digest::kEmpty),
-      opened_ns_(parts.now_ns()),
+      cost_(parts.now_ns()),
       say_(parts.say),
       agreement_(agreement_options(identity, meter, parts), std::move(parts.links)) {
   if (identity.rank != 0) return;
   const bool has_profiler = meter != nullptr && meter->has_profiler();
-  control_ =
-      std::make_unique<ControlThread>(control_options(identity, options, has_profiler, parts.say),
-                                      std::move(parts.clients), agreement_, parts.now_ns);
+  control_ = std::make_unique<ControlThread>(
+      control_options(identity, options, has_profiler, cost_, parts.say), std::move(parts.clients),
+      agreement_, parts.now_ns);
 }
 
 Communicator::~Communicator() = default;
@@ -147,7 +148,9 @@ void Communicator::decide(const CollectiveCall& call, CostTable table, int* chan
   if (!PluginCost::is_timed(number)) return count_and_choose(call, table, channels, number);
   const std::int64_t began_ns = now_ns_(), waited_ns = agreement_.waited_ns();
   count_and_choose(call, table, channels, number);
-  cost_.add_decision(now_ns_() - began_ns - (agreement_.waited_ns() - waited_ns));
+  const std::int64_t now_ns = now_ns_(), waited_in_all_ns = agreement_.waited_ns();
+  cost_.add_decision(now_ns - began_ns - (waited_in_all_ns - waited_ns), number + 1,
+                     waited_in_all_ns, now_ns);
 }
 
 void Communicator::count_and_choose(const CollectiveCall& call, CostTable table, int* channels,
@@ -185,8 +188,7 @@ void Communicator::take_over(const SettingInForce& in_force) {
 }
 
 void Communicator::closed() {
-  const std::string cost =
-      cost_.line(agreement_.count(), agreement_.waited_ns(), opened_ns_, now_ns_());
+  const std::string cost = cost_.line(agreement_.count(), agreement_.waited_ns(), now_ns_());
   if (control_ != nullptr && !cost.empty()) say_(cost);
   agreement_.close();
   control_.reset();

@@ -64,7 +64,6 @@ class Communicator final : public CommunicatorCalls {
   // Used only by the thread that calls NCCL:
   Setting setting_;  // in force
   PluginCost cost_;
-  const std::int64_t opened_ns_;
   const std::function<void(const std::string&)> say_;
   RankAgreement agreement_;
   std::unique_ptr<ControlThread> control_;  // on rank 0

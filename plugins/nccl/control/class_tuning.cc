@@ -70,6 +70,7 @@ void Control::advance(std::int64_t now_ns) {
   }
   pass_collectives(now_ns);
   tell_measured(now_ns);
+  tell_cost(now_ns);
   propose(now_ns);
 }
 
@@ -380,6 +381,14 @@ void Control::save_profile(const std::vector<measure::RankCollectives>& collecti
   const auto traces = traces_of(collectives, options_.ranks, iterations);
   for (Job& job : jobs_)
     if (job.of == profiled_class_) job.client->save_profile(traces);
+}
+
+void Control::tell_cost(std::int64_t now_ns) {
+  if (jobs_.empty() || now_ns < tell_cost_at_ns_) return;
+  const double percent = options_.own_cost_percent();
+  if (percent < 0) return;
+  tell_cost_at_ns_ = now_ns + kTellCostEveryNs;
+  for (Job& job : jobs_) job.client->costs(percent);
 }
 
 void Control::tell_measured(std::int64_t now_ns) {

@@ -58,6 +58,9 @@ struct ControlOptions {
   /// All algorithms that NCCL allows, not only Ring and Tree.
   bool all_arms = false;
   bool has_profiler = false;
+  /// Returns the share of its time that the plugin costs this rank, in percent (JobClient::costs);
+  /// below 0: not known yet.
+  std::function<double()> own_cost_percent = [] { return -1.0; };
   /// Called with what a user wants to know.
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
@@ -78,6 +81,7 @@ class Control {
   /// Calls without a period after which classes are judged by their collectives.
   static constexpr std::uint64_t kCallsWithoutPeriod = 2000;
   static constexpr std::int64_t kMeasureEveryNs = 60'000'000'000, kMeasureNs = 1'000'000'000;
+  static constexpr std::int64_t kTellCostEveryNs = 1'000'000'000;
   static constexpr std::size_t kCollectivesPerStep = 4;
   static constexpr std::int64_t kMostProfiled = 200;  ///< iterations, of those measured together
   static constexpr std::int64_t kRetryNs = 1'000'000'000;
@@ -141,6 +145,7 @@ class Control {
   void offer(std::vector<Setting> settings, std::uint64_t return_after_calls, std::int64_t now_ns);
   std::uint64_t calls_per_step() const;
   void tell_measured(std::int64_t now_ns);
+  void tell_cost(std::int64_t now_ns);
   std::int64_t take_profile_request();
   void save_profile(const std::vector<measure::RankCollectives>& collectives);
 
@@ -184,6 +189,7 @@ class Control {
   // The collectives' times:
   CollectiveTimes times_;
   std::int64_t measure_at_ns_ = 0, tell_at_ns_ = 0;
+  std::int64_t tell_cost_at_ns_ = 0;
   /// Iterations that are measured for a profile, which the class's job has asked for; 0: none.
   std::int64_t profiled_iterations_ = 0;
   std::int64_t wanted_iterations_ = 0;  ///< length of a profile that has not begun

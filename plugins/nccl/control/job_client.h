@@ -58,6 +58,9 @@ class JobClient {
   /// another one.
   virtual void iteration_ended(std::int64_t iteration_ns) = 0;
   virtual void measured(const ClassMeasurement& measurement) = 0;
+  /// The share of the time since the communicator was opened, in percent, that the plugin has cost
+  /// this rank.
+  virtual void costs(double percent) = 0;
   /// The times in which the ranks waited for others in their collectives of all classes, by
   /// iteration and rank.
   virtual void waited(const std::vector<std::vector<std::int64_t>>& waited_ns) = 0;

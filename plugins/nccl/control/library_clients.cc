@@ -23,6 +23,9 @@ constexpr std::array kChannels = {0, 1, 2, 4, 8, 16, 32};
 constexpr const char* kUnknownHost =
     R"({"cpu_model":"","sockets":0,"numa_nodes":0,"cores":0,"hardware_threads":0,"memory_gib":0})";
 
+/// The name under which the library knows it (hocket_client_measured).
+constexpr const char* kOwnCost = "own_cost_percent";
+
 std::vector<const char*> pointers_to(const std::vector<std::string>& words) {
   std::vector<const char*> pointers;
   for (const std::string& word : words) pointers.push_back(word.c_str());
@@ -170,6 +173,8 @@ class LibraryClient final : public JobClient {
     library_.measured(client_, "note", 0, note.c_str());
     say_(name_ + ": ran as " + note);
   }
+
+  void costs(double percent) override { library_.measured(client_, kOwnCost, percent, nullptr); }
 
   void waited(const std::vector<std::vector<std::int64_t>>& waited_ns) override {
     counted_ = std::max(counted_, step_ - static_cast<std::int64_t>(waited_ns.size()));

@@ -51,7 +51,7 @@ JobReport sample_report() {
                                             {TraceKind::compute, 1, 0.5},
                                             {TraceKind::communication, 0, 0.25},
                                             {TraceKind::copy, 7, 0}}},
-          .values = {{"transfer_us", 12.5}, {"late_rank", -1}},
+          .values = {{"transfer_us", 12.5}, {"late_rank", -1}, {"own_cost_percent", 0.012}},
           .note = "ring_simple, 8 channels",
           .counted = {{.step = 399, .steps = 1, .ranks = {{.waited_ns = 3}, {.waited_ns = 4}}},
                       {.step = 400, .steps = 1, .ranks = {{}, {.computed_ns = 4}}}}};
@@ -180,6 +180,10 @@ TEST(JobMessage, RefusesAReportOutOfRangeAndNamesTheField) {
   };
   EXPECT_THAT(said([](json& r) { r["values"]["Bad name"] = 1; }), HasSubstr("a-z, 0-9"));
   EXPECT_THAT(said([](json& r) { r["values"]["x"] = "1"; }), HasSubstr("field \"values.x\""));
+  for (const json& cost : {json(-0.1), json(100.1), json(1e300), json("1"), json(nullptr)}) {
+    EXPECT_THAT(said([&](json& r) { r["values"]["own_cost_percent"] = cost; }),
+                HasSubstr("values.own_cost_percent\": expected a number from 0.0 to 100.0"));
+  }
   EXPECT_THAT(said([](json& r) {
                 for (int i = 0; i < 40; ++i) r["values"]["v" + std::to_string(i)] = i;
               }),

@@ -169,6 +169,13 @@ TEST_F(ApiTest, RefusesWrongFieldsOfEveryBody) {
         "/v1/studies/s/ask", "/v1/studies/s/tell", "/v1/studies/s/renew", "/v1/jobs/a/profile"}) {
     for (const auto& body : wrong_types) expect_error(400, "POST", post, body);
   }
+  auto report = to_json(JobReport{.job = "a", .values = {{"own_cost_percent", 100}}});
+  EXPECT_EQ(daemon_.call("POST", "/v1/reports", report.dump()).status, 200);
+  for (const nlohmann::json& cost :
+       {nlohmann::json(-1), nlohmann::json(101), nlohmann::json("1")}) {
+    report["values"]["own_cost_percent"] = cost;
+    expect_error(400, "POST", "/v1/reports", name(report));
+  }
   for (const auto& body : std::vector<nlohmann::json>{nlohmann::json::object(),
                                                       {{"iterations", 0}},
                                                       {{"iterations", 10'001}},

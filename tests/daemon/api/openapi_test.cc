@@ -98,6 +98,8 @@ void check(const nlohmann::json& value, const nlohmann::json& reference, const s
   for (const auto& [name, inner] : value.items()) {
     if (schema["properties"].contains(name)) {
       check(inner, schema["properties"][name], at + "." + name);
+    } else if (schema.contains("additionalProperties")) {
+      check(inner, schema["additionalProperties"], at + "." + name);
     } else {
       ADD_FAILURE() << at << "." << name << " is not described";
     }
@@ -279,11 +281,11 @@ TEST(OpenApi, AnswersAreAsDescribed) {
           to_json(JobReport{.job = "a",
                             .iteration_ns = {1},
                             .activity = activity,
-                            .values = {{"transfer_us", 3.5}},
+                            .values = {{"transfer_us", 3.5}, {"own_cost_percent", 0.25}},
                             .note = "ring"}));
   const auto job = api.ask("list_jobs", "/v1/jobs")["jobs"][0];
   EXPECT_EQ(job["activity"], to_json(activity));
-  EXPECT_EQ(job["values"], (nlohmann::json{{"transfer_us", 3.5}}));
+  EXPECT_EQ(job["values"], (nlohmann::json{{"transfer_us", 3.5}, {"own_cost_percent", 0.25}}));
   EXPECT_EQ(job["note"], "ring");
   api.ask("enter_job", "/v1/jobs", to_json(sample_job("b")));
   api.ask("report", "/v1/reports", to_json(JobReport{.job = "b", .ended = true}));

@@ -3,7 +3,7 @@
 import { bytesText, percentText } from "../../format.js";
 import { fact } from "./parts.js";
 
-/// Names in a job's values (core/protocol/placement_values.h).
+/// Names in a job's values (core/protocol/reported_values.h).
 const PEAK = "device_peak_bytes", LIMIT = "device_memory_bytes", LAYERS = "layers";
 
 /// Returns whether the job runs on a device of limited memory.

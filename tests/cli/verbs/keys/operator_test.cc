@@ -87,6 +87,22 @@ TEST_F(OperatorTest, TheRankThatAJobWaitsForIsNamed) {
   EXPECT_THAT(ask({"stragglers", "--job", "job-2"}).err, HasSubstr("there are job-1"));
 }
 
+TEST_F(OperatorTest, JobsSaysWhatBeingTunedCostsOfWhomItIsKnown) {
+  add_job("job-1", "gpt2");
+  add_job("job-2", "bert");
+  EXPECT_THAT(ask({"jobs"}).out, Not(HasSubstr("own cost")));
+  post("/v1/reports", to_json(JobReport{.job = "job-1", .values = {{"own_cost_percent", 0.126}}}));
+  const std::string table = ask({"jobs"}).out;
+  EXPECT_THAT(table, ::testing::ContainsRegex("explored +own cost +tuning"));
+  EXPECT_THAT(table, ::testing::ContainsRegex("job-1 .* 0.13 % "));
+  EXPECT_THAT(table, ::testing::ContainsRegex("job-2 .* -  "));
+  const auto document = nlohmann::json::parse(ask({"jobs", "--json"}).out);
+  EXPECT_EQ(document["jobs"][0]["values"]["own_cost_percent"], 0.126);
+  EXPECT_FALSE(document["jobs"][1].contains("values"));
+  post("/v1/reports", to_json(JobReport{.job = "job-1", .values = {{"own_cost_percent", 0.0001}}}));
+  EXPECT_THAT(ask({"jobs"}).out, ::testing::ContainsRegex("job-1 .* <0.01 % "));
+}
+
 TEST_F(OperatorTest, AConfigurationIsPushedPinnedFrozenRolledBackAndAudited) {
   const auto key = add_job("job-1", "gpt2");
   EXPECT_THAT(ask({"jobs"}).out, AllOf(HasSubstr("job-1"), HasSubstr("tuning")));

@@ -240,6 +240,8 @@ TEST_F(NcclPlugin, WhatIsMeasuredIsShownAndALateRankNamed) {
   EXPECT_EQ(job["values"]["late_rank"], 1);
   EXPECT_GT(job["values"]["transfer_us"], 0);
   EXPECT_GT(job["values"]["waiting_us"], 100);
+  EXPECT_THAT(job["values"].value("own_cost_percent", -1.0),
+              ::testing::AllOf(::testing::Ge(0), ::testing::Le(100)));
   EXPECT_THAT(job["topology"].get<std::string>(), HasSubstr("cores"));
   const auto metrics = client_->send("GET", "/metrics").value().body;
   EXPECT_THAT(metrics, HasSubstr("hocket_job_value{name=\"nccl all_reduce 4MiB\""));

@@ -134,6 +134,21 @@ TEST_F(ControlTest, OpensJobsForTheClassesThatMatter) {
   EXPECT_DOUBLE_EQ(job("all_reduce 16MiB").description.explore, 0.015);
 }
 
+TEST_F(ControlTest, JobsAreToldOncePerSecondWhatThePluginCosts) {
+  double percent = -1;
+  options_.own_cost_percent = [&] { return percent; };
+  const std::vector<Call> calls = {{.bytes = 16 * kMiB}, {.bytes = 8 * kMiB}};
+  iterate(20, calls);
+  EXPECT_THAT(job("all_reduce 16MiB").costs_percent, IsEmpty()) << "it is not known";
+  percent = 0.25;
+  iterate(10, calls);
+  EXPECT_THAT(job("all_reduce 16MiB").costs_percent, ElementsAre(0.25));
+  percent = 0.5;
+  iterate(10, calls);
+  EXPECT_THAT(job("all_reduce 16MiB").costs_percent, ElementsAre(0.25, 0.5));
+  EXPECT_THAT(job("all_reduce 8MiB").costs_percent, ElementsAre(0.25, 0.5));
+}
+
 TEST_F(ControlTest, AJobIsToldWhatNcclAllowsAndPredicts) {
   iterate(20, {{.bytes = 16 * kMiB}, {.bytes = 16 * kMiB}, {.bytes = 64}});
   const ClassJob& description = job("all_reduce 16MiB").description;

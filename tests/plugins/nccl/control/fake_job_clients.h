@@ -21,6 +21,7 @@ struct FakeJob {
   bool is_open = true;
   std::vector<std::int64_t> iterations_ns = {};
   std::vector<ClassMeasurement> measurements = {};
+  std::vector<double> costs_percent = {};
   std::vector<std::vector<std::int64_t>> waited_ns = {};
   std::int64_t wanted_profile = 0;
   std::vector<std::vector<std::string>> profiles = {};
@@ -60,6 +61,7 @@ class FakeJobClients final : public JobClients {
     void measured(const ClassMeasurement& measurement) override {
       job_->measurements.push_back(measurement);
     }
+    void costs(double percent) override { job_->costs_percent.push_back(percent); }
     void waited(const std::vector<std::vector<std::int64_t>>& waited_ns) override {
       job_->waited_ns = waited_ns;
     }

@@ -1,8 +1,7 @@
 #pragma once
 
-// The placement of a step on a device of limited memory (core/placement/step_placement.h), as the
-// job reports it: values that it measured itself (JobReport::values), so daemons and readers of
-// other versions pass them on. Its offload_k is in its configuration. Plain values.
+// Values that a job measures itself (JobReport::values) and that hocket knows by their names.
+// Daemons and readers of other versions pass them on like any others. Plain values.
 
 #include <array>
 #include <cstdint>
@@ -10,6 +9,8 @@
 
 namespace hocket {
 
+/// The placement of a step on a device of limited memory (core/placement/step_placement.h). Its
+/// offload_k is in the job's configuration.
 struct PlacementValues {
   /// Device memory that the step takes, and the limit.
   std::int64_t peak_bytes = 0, limit_bytes = 0;
@@ -28,5 +29,15 @@ inline constexpr std::array<PlacementField, 3> kPlacementFields{
     {{"device_peak_bytes", &PlacementValues::peak_bytes},
      {"device_memory_bytes", &PlacementValues::limit_bytes},
      {"layers", &PlacementValues::layers}}};
+
+/// The name of the share of its time that being tuned has cost a program since its job began: in
+/// decisions, and in waiting for changes.
+inline constexpr std::string_view kOwnCostName = "own_cost_percent";
+inline constexpr double kMostOwnCostPercent = 100;
+
+/// False for what is no share in percent; a report with such a value is refused.
+constexpr bool is_own_cost(double percent) {
+  return 0 <= percent && percent <= kMostOwnCostPercent;
+}
 
 }  // namespace hocket
