@@ -14,7 +14,8 @@
 namespace hocket {
 
 /// The objective of a search over these knobs unless another is named: the iterations that
-/// hocket.torch prints in a trial (hocket_knobs.py). A program's wall time contains its compilation.
+/// hocket.torch prints in a trial (hocket_knobs.py). A program's wall time contains its
+/// compilation.
 inline constexpr std::string_view kTorchObjective =
     R"(iteration[ms]=regex:hocket: iteration_ms=([0-9.]+))";
 
