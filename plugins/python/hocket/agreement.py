@@ -209,4 +209,4 @@ def _verdict_of(text, count):
     if kind == WINNER and number.isascii() and number.isdigit() and len(number) < 10 \
             and int(number) < count:
         return Verdict(WINNER, int(number), why)
-    return Verdict(FALLBACK, 0, "the job's store has a verdict that is none")
+    return Verdict(FALLBACK, 0, "what the job's store holds is no verdict")

@@ -108,7 +108,7 @@ class Fsdp1Test(unittest.TestCase):
         for options, reason in (({"wrapped": 1}, "fewer than two modules"),
                                 ({"wrapped": LAYERS - 1}, "in different ways"),
                                 ({"sharding_strategy": ShardingStrategy.SHARD_GRAD_OP},
-                                 "SHARD_GRAD_OP is not known")):
+                                 "SHARD_GRAD_OP has no knobs")):
             with self.subTest(reason):
                 for why, *_ in run_ranks(found, options):
                     self.assertIn(reason, why)

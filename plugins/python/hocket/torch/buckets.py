@@ -54,7 +54,7 @@ def _check_interface(ddp):
         "bucket_bytes_cap", "_build_params_for_reducer", "_build_debug_param_to_name_mapping"}
     absent = {name for name in attributes if not hasattr(ddp, name)}
     if unknown or lacking or absent:
-        raise LeftAlone(f"buckets of PyTorch {torch.__version__} are not known "
+        raise LeftAlone(f"hocket does not know the Reducer of PyTorch {torch.__version__} "
                         f"({', '.join(sorted(unknown | lacking | absent))})")
 
 
@@ -67,7 +67,7 @@ def _check_use(ddp, sparse):
         "a cap for each bucket (bucket_cap_mb_list)": bool(
             getattr(ddp, "bucket_bytes_cap_list", None)),
         "delayed all-reduces": bool(getattr(ddp, "_delay_all_reduce_params", None)),
-        "the reducer in Python": getattr(ddp, "_use_python_reducer", False),
+        "DDP's reducer in Python": getattr(ddp, "_use_python_reducer", False),
         "an optimizer within the backward pass": any(
             hasattr(p, "_in_backward_optimizers") for p in ddp.module.parameters()),
     }

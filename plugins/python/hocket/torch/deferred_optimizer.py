@@ -22,7 +22,8 @@ _KNOWN = tuple(getattr(torch.optim, name) for name in (
 def why_not(optimizer):
     """Returns why the optimizer cannot be stepped in parts, or None."""
     if type(optimizer) not in _KNOWN:
-        return f"{type(optimizer).__name__} is not known to update each parameter by itself"
+        return (f"hocket does not know whether {type(optimizer).__name__} updates each parameter "
+                "by itself")
     module = sys.modules[torch.optim.Optimizer.__module__]
     for hooks in ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks"):
         if getattr(optimizer, hooks, None):
@@ -32,7 +33,7 @@ def why_not(optimizer):
             return "optimizers have step hooks"
     if any(torch.is_tensor(group.get("lr")) and group.get("capturable")
            for group in optimizer.param_groups):
-        return "the optimizer can be captured in a graph"
+        return "the optimizer is capturable, with a tensor as learning rate"
     return None
 
 
@@ -91,7 +92,7 @@ class DeferredOptimizer:
         if not self._pending():
             return original(*arguments, **named)
         if arguments or any(value is not None for value in named.values()):
-            self._flush("optimizer.step is given what is not known")
+            self._flush("optimizer.step() is called with arguments that hocket does not know")
         if any(bucket.armed is not None for bucket in self._pending()):
             self._flush("the optimizer steps more than once an iteration")
         reason = why_not(self.optimizer)

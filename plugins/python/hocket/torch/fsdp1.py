@@ -59,12 +59,13 @@ class Fsdp1(Subject):
             self._words = self._words_of()
             usual = {self._now_of(module) for module in self._modules}
         except AttributeError as error:
-            raise LeftAlone(f"FSDP1 of PyTorch {torch.__version__} is not known "
+            raise LeftAlone(f"hocket does not know FSDP1 of PyTorch {torch.__version__} "
                             f"({error})") from None
         if len(self._modules) < 3:
             raise LeftAlone("FSDP1: fewer than two modules below the root are wrapped")
         if root.sharding_strategy.name != "FULL_SHARD":
-            raise LeftAlone(f"FSDP1: {root.sharding_strategy.name} is not known, only FULL_SHARD")
+            raise LeftAlone(f"FSDP1: {root.sharding_strategy.name} has no knobs; FULL_SHARD "
+                            "has some")
         if len(usual) > 1:
             raise LeftAlone("FSDP1: its modules gather ahead in different ways")
         forward, backward = usual.pop()

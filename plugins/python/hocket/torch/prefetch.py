@@ -82,7 +82,7 @@ class Prefetch(Subject):
             reshard = {_reshards(module) for module in self._modules if _groups(module)}
             self._bytes = [self._unsharded_bytes(module) for module in self._modules]
         except AttributeError as error:
-            raise LeftAlone(f"FSDP of PyTorch {torch.__version__} is not known "
+            raise LeftAlone(f"hocket does not know FSDP of PyTorch {torch.__version__} "
                             f"({error})") from None
         most = min(MOST_MODULES, len(self._modules) - 1)
         knobs = [Knob(name, low=0, high=most, usual=0, running=True)

@@ -275,4 +275,4 @@ def _unpack(data, path):
             left -= text.write(part)
             data = unpack.unconsumed_tail
     if data:
-        raise ValueError("a trace is larger than any that is sent")
+        raise ValueError(f"a trace has more than {MOST_BYTES} bytes, too many to send")
