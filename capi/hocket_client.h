@@ -39,8 +39,8 @@ const char* hocket_error(void);
 //   {"cores": 16, "cpu_model": "…", "hardware_threads": 32, "memory_gib": 128, "numa_nodes": 2,
 //    "sockets": 2}
 // Counts the processors that this process's control group may use, and says "unknown CPU" where the
-// kernel does not name their model. Reads a few files in /proc and /sys, and waits for nothing else.
-// Returns NULL only without memory. Valid until the next call of it on this thread.
+// kernel does not name their model. Reads a few files in /proc and /sys, and waits for nothing
+// else. Returns NULL only without memory. Valid until the next call of it on this thread.
 const char* hocket_client_host(void);
 
 typedef struct hocket_tensor {
