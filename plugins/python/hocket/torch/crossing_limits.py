@@ -18,7 +18,7 @@ REASONS = (
     "the optimizer cannot be stepped in parts",
     "the program is compiled",
     "Join is in use",
-    "the program changes gradients in place before optimizer.step()",
+    "gradients are changed in place before optimizer.step(), as by gradient clipping",
     "the schedule cannot be opened",
     "the program keeps references to parameters' values, such as of detach(), which would not wait",
 )
