@@ -4,7 +4,7 @@ import unittest
 
 from torch_daemon import daemon
 from torch_loop import has_tried, train_until
-from torch_net import STEPS, make_sharded, one_step, plain
+from torch_net import LAYERS, STEPS, Net, make_sharded, one_step, optimizer_of, plain
 from torch_ranks import run_ranks
 
 from hocket.torch.prefetch import BACKWARD, FORWARD, RESHARD, Prefetch
@@ -13,9 +13,21 @@ from hocket.torch.subject import LeftAlone
 USUAL = {FORWARD: 0, BACKWARD: 0, RESHARD: "on"}
 
 
-def train(_, changes, record=False):
+def make_with_kept_tail(seed=0):
+    """Returns a model that is sharded as frameworks do it, the last modules together and kept, and
+    its optimizer."""
+    from torch.distributed.fsdp import fully_shard
+    model = Net(seed)
+    for layer in model.layers[:-2]:
+        fully_shard(layer)
+    fully_shard(list(model.layers[-2:]), reshard_after_forward=False)
+    fully_shard(model)
+    return model, optimizer_of(model)
+
+
+def train(_, changes, record=False, make=make_sharded):
     """Returns the losses, and in which order parameters were gathered in the last step."""
-    model, optimizer = make_sharded()
+    model, optimizer = make()
     subject, losses = Prefetch(model), []
     gathers = []
     for step in range(STEPS):
@@ -51,6 +63,10 @@ def knobs(_, reshard_after_forward=True, own_prefetch=False):
         return {knob.name: knob.usual for knob in Prefetch(model).knobs}
     except LeftAlone as reason:
         return str(reason)
+
+
+def knobs_with_kept_tail(_):
+    return {knob.name: knob.usual for knob in Prefetch(make_with_kept_tail()[0]).knobs}
 
 
 def refused(_):
@@ -95,6 +111,17 @@ class FsdpTest(unittest.TestCase):
             self.assertEqual(found, USUAL | {RESHARD: "off"})
         (found, _) = run_ranks(knobs, True, True)
         self.assertEqual(found, {BACKWARD: 0, RESHARD: "on"})
+
+    def test_modules_that_the_program_keeps_are_kept(self):
+        self.assertEqual(run_ranks(knobs_with_kept_tail)[0], USUAL)
+        expected = run_ranks(plain_sharded, STEPS)
+        for word, times in (("on", 2), ("off", 1)):
+            changes = {1: {FORWARD: 3, BACKWARD: 2, RESHARD: "off"}, 4: {RESHARD: word}}
+            results = run_ranks(train, changes, True, make_with_kept_tail)
+            self.assertEqual([losses for losses, _ in results], expected)
+            gathers = results[0][1]
+            self.assertEqual(gathers.count(("gather", 0)), times)
+            self.assertEqual(gathers.count(("gather", LAYERS - 1)), 1)
 
     def test_memory_that_is_not_there_is_refused(self):
         for reasons in run_ranks(refused):

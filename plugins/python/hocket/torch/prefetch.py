@@ -54,6 +54,17 @@ def _reshards(module):
     return words.pop() if len(words) == 1 else None
 
 
+def _below(root):
+    """Returns the sharded modules below the root, in the order of registration, which is mostly that
+    of the forward pass. Of several that are sharded together it returns the first."""
+    states, found = {id(root._get_fsdp_state())}, []
+    for module in root.modules():
+        if is_fsdp(module) and id(module._get_fsdp_state()) not in states:
+            states.add(id(module._get_fsdp_state()))
+            found.append(module)
+    return found
+
+
 def _has_own_prefetch(modules):
     states = [module._get_fsdp_state() for module in modules]
     return (any(state._states_to_forward_prefetch for state in states),
@@ -63,23 +74,21 @@ def _has_own_prefetch(modules):
 class Prefetch(Subject):
     """The knobs forward_prefetch, backward_prefetch and reshard_after_forward of FSDP2 modules.
 
-    Prefetching 0 modules is FSDP's own default. What the program has set itself, by a prefetch list
-    or by different settings for different modules, is no knob. Raises LeftAlone where there is
-    nothing to change.
+    Prefetching 0 modules is FSDP's own default. A prefetch list that the program has set itself is
+    no knob. Where it keeps some modules and frees others, as frameworks keep the last one, the knob
+    is that of those which it frees. Raises LeftAlone where there is nothing to change.
     """
 
     hook_options = {"prepend": True}  # before FSDP's own hook prefetches
 
     def __init__(self, root, ranks_on_host=1, available=memory.available_bytes):
         self._root, self._ranks_on_host, self._available = root, ranks_on_host, available
-        kind = _fsdp_module()
-        # In the order of registration, which is mostly that of the forward pass.
-        self._modules = [m for m in root.modules() if isinstance(m, kind) and m is not root]
-        if len(self._modules) < 2:
-            raise LeftAlone("FSDP: fewer than two modules below the root are sharded")
         try:
+            self._modules = _below(root)
+            if len(self._modules) < 2:
+                raise LeftAlone("FSDP: fewer than two modules below the root are sharded")
             own_forward, own_backward = _has_own_prefetch(self._modules)
-            reshard = {_reshards(module) for module in self._modules if _groups(module)}
+            words = {module: _reshards(module) for module in self._modules if _groups(module)}
             self._bytes = [self._unsharded_bytes(module) for module in self._modules]
         except AttributeError as error:
             raise LeftAlone(f"hocket does not know FSDP of PyTorch {torch.__version__} "
@@ -87,8 +96,10 @@ class Prefetch(Subject):
         most = min(MOST_MODULES, len(self._modules) - 1)
         knobs = [Knob(name, low=0, high=most, usual=0, running=True)
                  for name, own in ((FORWARD, own_forward), (BACKWARD, own_backward)) if not own]
-        if len(reshard) == 1 and None not in reshard:
-            knobs.append(Knob(RESHARD, choices=("off", "on"), usual=reshard.pop(), running=True))
+        usual = "on" if "on" in words.values() else "off"
+        self._resharded = [module for module, word in words.items() if word == usual]
+        if self._resharded and None not in words.values():
+            knobs.append(Knob(RESHARD, choices=("off", "on"), usual=usual, running=True))
         self.knobs = tuple(knobs)
         self._now = {knob.name: knob.usual for knob in knobs}
         if not knobs:
@@ -133,7 +144,7 @@ class Prefetch(Subject):
             for i, module in enumerate(modules):
                 module.set_modules_to_backward_prefetch(modules[max(i - ahead, 0):i][::-1])
         if RESHARD in changed:
-            for module in modules:
+            for module in self._resharded:
                 module.set_reshard_after_forward(changed[RESHARD] == "on", recurse=False)
         self._now.update(changed)
 
