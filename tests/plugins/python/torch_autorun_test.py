@@ -134,6 +134,19 @@ class AutorunTest(unittest.TestCase):
     def test_models_are_tuned_from_their_first_step_on(self):
         self.compare("ddp", 2)
 
+    @unittest.skipIf(torch.__version__.startswith("1."), "torch.compile is newer")
+    def test_a_model_that_is_compiled_after_it_is_wrapped_is_not_said_to_be_tuned(self):
+        program = PROGRAM.replace("scheduler =", """pairs = [
+    (torch.compile(model, backend="eager"), optimizer) for model, optimizer in pairs[:1]]
+scheduler =""")
+        with daemon() as served:
+            compiled = train("ddp", served.environment, program)
+        for printed in compiled:
+            self.assertEqual(len(losses(printed)), 8)
+            said = [line for line in printed.splitlines() if ": tuned " in line]
+            self.assertEqual(len(said), 1, said)
+            self.assertIn("tuned no longer: it is compiled together with", said[0])
+
     @unittest.skipIf(torch.__version__.startswith("1."), "FSDP2 is newer")
     def test_sharded_models_too(self):
         self.compare("torch.distributed._composable.fsdp", 1)

@@ -2,6 +2,7 @@
 then they are left alone."""
 
 import json
+import logging
 import unittest
 
 import torch
@@ -75,8 +76,8 @@ def plain(_, way):
 
 def tuned(rank, way, compiled_at, schedule=False, ranks=(0, 1)):
     """Compiles on these ranks in this step, 0 being before tune(); returns the losses, the values
-    at first and at last, the status and the log."""
-    lines = log_lines()
+    at first and at last, the status, the log, and its warnings."""
+    lines, warnings = log_lines(), log_lines(logging.WARNING)
     ddp, optimizer = wrapped()
     model = way(ddp) if compiled_at == 0 and rank in ranks else ddp
     job = tuning.tune(model, optimizer, schedule=schedule, name="net")
@@ -87,7 +88,7 @@ def tuned(rank, way, compiled_at, schedule=False, ranks=(0, 1)):
         losses.append(one_step(model, optimizer, step))
     status, last = job.status(), job.values
     job.close()
-    return losses, first, last, status, list(lines)
+    return losses, first, last, status, list(lines), list(warnings)
 
 
 def refusal(_):
@@ -165,7 +166,7 @@ class CompileTest(unittest.TestCase):
                     cases, run_cases(tuned, cases, environment=served.environment), strict=True):
                 with self.subTest(way.__name__, compiled_at=compiled_at):
                     self.compare(results, way)
-                    for _, first, last, status, _ in results:
+                    for _, first, last, status, *_ in results:
                         self.assertEqual((first, last), ({KNOB: CAP}, {KNOB: CAP}))
                         if compiled_at == 0 and way in WHOLE:
                             self.assertIn("not tuned: it is compiled together with Distributed", status)
@@ -181,9 +182,12 @@ class CompileTest(unittest.TestCase):
         for (way, _, _, ranks), results in zip(cases, all_results, strict=True):
             with self.subTest(way.__name__, ranks=ranks):
                 self.compare(results, way)
-                for _, _, _, status, lines in results:
+                for _, _, _, status, lines, _ in results:
                     self.assertIn("not tuned", status)
                     self.assertEqual(sum("no longer" in line for line in lines), 1)
+                # A rank warns besides rank 0 where it alone knows why.
+                self.assertEqual([sum("no longer" in line for line in warnings)
+                                  for *_, warnings in results], [1, int(ranks == (1,))])
                 self.assertIn("it is compiled together with", results[1][3])
 
     def test_buckets_of_a_model_that_is_compiled_with_ddp_stay(self):
@@ -227,7 +231,7 @@ class CompileTest(unittest.TestCase):
         for (_, compiled_at, _), results in zip(cases, all_results, strict=True):
             with self.subTest(compiled_at=compiled_at):
                 self.compare(results, whole_in_place)
-                for *_, lines in results:
+                for *_, lines, _ in results:
                     self.assertTrue(any("not crossing" in line and "compiled" in line
                                         for line in lines), lines)
 

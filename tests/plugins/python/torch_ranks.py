@@ -67,8 +67,8 @@ def _receive(reader):
 
 
 class _Lines(logging.Handler):
-    def __init__(self):
-        super().__init__(logging.DEBUG)
+    def __init__(self, level):
+        super().__init__(level)
         self.lines = []
 
     def emit(self, record):
@@ -91,9 +91,9 @@ def _rank(rank, count, folder, writer, environment, function, arguments):
         dist.destroy_process_group()
 
 
-def log_lines():
-    """Returns the list to which hocket's log of this process goes from now on."""
-    handler, logger = _Lines(), logging.getLogger("hocket")
+def log_lines(level=logging.DEBUG):
+    """Returns the list to which hocket's log of this process, from a level on, goes from now on."""
+    handler, logger = _Lines(level), logging.getLogger("hocket")
     logger.addHandler(handler)
     logger.setLevel(logging.DEBUG)
     logger.propagate = False

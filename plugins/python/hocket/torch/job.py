@@ -2,6 +2,7 @@
 
 import atexit
 import functools
+import logging
 import os
 import time
 import weakref
@@ -199,7 +200,7 @@ class Job:
         # It holds on all ranks at the same step: none issues another ballot.
         ended = self._ended()
         if ended is not None:
-            self._end(ended)
+            self._end(ended, is_known=True)
             return
         rest = self._subject.rest()
         if rest is not None:
@@ -214,7 +215,8 @@ class Job:
         if goes_on:
             self._take_step(number, steps, began)
         else:
-            self._end(self._ballots.leaving or "a rank has left")
+            why = self._ballots.leaving
+            self._end(why or "another rank has left", is_known=not why or self._ballots.all_leave)
 
     def _ended(self):
         """Returns why the tuning ends at this step on all ranks; None if it goes on.
@@ -244,7 +246,7 @@ class Job:
         changes = self._client.step_ended()
         if counted is not None:
             self._client.counted(number, *counted)
-        if self._news is not None:
+        if self._news is not None and self._ballots.leaving is None:
             self._news.step_ended(self._client, self._step, self._values)
         if changes:
             self._pending = {knob.name: self._client.get(f"job.{knob.name}")
@@ -257,14 +259,16 @@ class Job:
         else:
             self._ballots.leave(error)
 
-    def _end(self, why, longest_wait_s=0):
-        """Ends the tuning; what is in force stays. A change that all ranks wait for still comes."""
+    def _end(self, why, longest_wait_s=0, is_known=False):
+        """Ends the tuning; what is in force stays. A change that all ranks wait for still comes.
+        `is_known`: all ranks know why, and rank 0 says it."""
         news, self._news = self._news, None
-        if news is not None:
+        if news is not None and why is None:
             news.ended()
         if why is not None:
             self._why = str(why)
-            log.warning("hocket: %s: tuned no longer: %s", self.name, why)
+            log.log(logging.INFO if is_known and not self._is_first else logging.WARNING,
+                    "hocket: %s: tuned no longer: %s", self.name, why)
         if self._restore:
             self._restore()
         self._ballots = self._restore = None

@@ -144,6 +144,7 @@ class Ballots:
         self._floats = (ctypes.c_float * len(self._tensor)).from_address(self._address)
         self._work = None
         self.leaving = None  # why this rank leaves
+        self.all_leave = False  # whether all ranks left with the same ballot
         self.steps = 1  # that share a ballot
 
     def exchange(self, steps):
@@ -157,6 +158,7 @@ class Ballots:
             self._work.wait(LONGEST_WAIT)
             self._work = None
             if self._floats[self._leaving] != 0:
+                self.all_leave = self._floats[self._leaving] == self._group.size()
                 return False
             self.steps = int(self._floats[self._steps])
             self._attempt(self._client.read)
