@@ -57,9 +57,8 @@ void add_torch(CLI::App& program, VerbAction& action) {
   verb->footer(
       "hocket torch [options] -- COMMAND…\n"
       "Every Python that COMMAND starts imports hocket.torch, which tunes what a program wraps in\n"
-      "DistributedDataParallel or fully_shard; the program stays as it is. COMMAND takes the "
-      "place\n"
-      "of this program, so signals and the exit status are its own.\n"
+      "DistributedDataParallel, fully_shard or FullyShardedDataParallel; the program stays as it\n"
+      "is. COMMAND takes the place of this program, so signals and the exit status are its own.\n"
       "Example:\n  hocket torch --explore 3% -- torchrun --nproc-per-node 2 train.py\n");
   verb->callback([settings, &action] {
     action = [settings](VerbContext& c) { return run_with_torch(*settings, c); };

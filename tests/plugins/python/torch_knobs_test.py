@@ -140,7 +140,7 @@ class KnobsTest(unittest.TestCase):
         self.assertEqual(len(printed(3)), 0)
 
     def test_the_command_that_searches_offline(self):
-        ranks = {"LOCAL_WORLD_SIZE": "2", "WORLD_SIZE": "2"}
+        ranks = {"LOCAL_WORLD_SIZE": "2", "WORLD_SIZE": "2", "TORCHELASTIC_RUN_ID": "none"}
         known = ("hocket tune --knobs torch:ddp -- hocket torch -- torchrun --nproc-per-node 2 "
                  "train.py --name 'a b'")
         unknown = "hocket tune --knobs torch:ddp -- hocket torch -- COMMAND…"
@@ -149,6 +149,8 @@ class KnobsTest(unittest.TestCase):
         for variables, words, expected in (
                 (ranks, ["train.py", "--name", "a b"], known), (ranks, ["-c"], unknown),
                 (ranks | {"WORLD_SIZE": "4"}, ["train.py"], unknown), ({}, ["train.py"], unknown),
+                (ranks | {"ACCELERATE_MIXED_PRECISION": "no"}, ["train.py"], unknown),
+                ({"LOCAL_WORLD_SIZE": "2", "WORLD_SIZE": "2"}, ["train.py"], unknown),
                 (ranks, ["train.py", "\x1b[2J"], unknown),
                 (ranks, ["train.py", "x" * 400], unknown)):
             with mock.patch.dict(os.environ, variables), mock.patch.object(sys, "argv", words):

@@ -10,10 +10,12 @@ _ANY = "COMMAND…"
 
 def _program():
     """Returns how this rank's program is started on one host; a word for it where that is not known
-    or is too long for a line."""
+    or is too long for a line. `accelerate launch` starts ranks as torchrun does."""
     ranks = os.environ.get("LOCAL_WORLD_SIZE", "")
     is_script = bool(sys.argv and sys.argv[0].endswith(".py"))
-    if not is_script or not ranks.isdigit() or os.environ.get("WORLD_SIZE") != ranks:
+    is_by_torchrun = ("TORCHELASTIC_RUN_ID" in os.environ
+                      and "ACCELERATE_MIXED_PRECISION" not in os.environ)
+    if not is_script or not is_by_torchrun or not ranks.isdigit() or os.environ.get("WORLD_SIZE") != ranks:
         return _ANY
     text = f"torchrun --nproc-per-node {ranks} {shlex.join(sys.argv)}"
     return text if len(text) <= _LONGEST and text.isprintable() else _ANY
