@@ -73,6 +73,7 @@ class HttpDaemonLink final : public DaemonLink {
   void report(JobReport report) override {
     {
       const std::lock_guard lock(mutex_);
+      has_ended_ = has_ended_ || report.ended;
       queue_.add(std::move(report));
     }
     changed_.notify_all();
@@ -114,6 +115,11 @@ class HttpDaemonLink final : public DaemonLink {
     const std::lock_guard lock(mutex_);
     return stopping_;
   }
+  /// Returns whether a stream that ends is no loss: the daemon ends it with the job.
+  bool has_ended() {
+    const std::lock_guard lock(mutex_);
+    return stopping_ || has_ended_;
+  }
 
   /// Registers the job and returns the key of its configurations in the daemon.
   Result<std::string> register_job(HttpClient& client) {
@@ -148,6 +154,7 @@ class HttpDaemonLink final : public DaemonLink {
     while (!stopping()) {
       const auto key = register_job(watch_client_);
       const Error error = key ? watch_once(*key, backoff) : key.error();
+      if (has_ended()) return;
       // A job that a restarted daemon does not know is registered again by the next pass.
       if (!key || error.code != ErrorCode::not_found) lost(error);
       if (!pause(backoff.next_ns())) return;
@@ -250,7 +257,7 @@ class HttpDaemonLink final : public DaemonLink {
   NewestMessages messages_;
   ReportQueue queue_;
   DaemonStanding standing_;
-  bool stopping_ = false;
+  bool stopping_ = false, has_ended_ = false;  ///< has_ended_: the job, as its last report says
 
   HttpClient watch_client_, report_client_;
   std::thread watching_, reporting_;

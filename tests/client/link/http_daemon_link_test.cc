@@ -6,7 +6,9 @@
 
 #include <atomic>
 #include <functional>
+#include <future>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "core/base/fingerprint.h"
@@ -257,6 +259,28 @@ TEST(HttpDaemonLink, NewsThatWaitAreSentAtTheEnd) {
     link.reset();
     EXPECT_TRUE(daemon.reports.wait(is_it));
   }
+}
+
+TEST(HttpDaemonLink, AStreamThatEndsWithTheJobIsNoLoss) {
+  std::promise<void> job_ended;
+  JobDaemon daemon([ended = job_ended.get_future().share()](auto&) { ended.wait(); });
+  Inbox<std::string> first;
+  auto options = daemon.options();
+  options.warn = [&](const std::string& message) { first.add(message); };
+  options.start_thread = [&](auto work) {
+    return std::thread([&first, work] {
+      work();
+      first.add("watches no longer");
+    });
+  };
+  const auto link = open_daemon_link(options);
+  ASSERT_TRUE(daemon.watched.wait());
+  auto end = iterations({});
+  end.ended = true;
+  link->report(end);
+  ASSERT_TRUE(daemon.reports.wait());
+  job_ended.set_value();
+  EXPECT_EQ(first.wait(), "watches no longer");
 }
 
 TEST(HttpDaemonLink, AJobThatIsRefusedGoesOnAndSaysSoOnce) {
