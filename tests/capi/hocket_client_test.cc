@@ -13,7 +13,6 @@
 #include <sstream>
 
 #include "core/base/json.h"
-#include "core/host/topology_probe.h"
 #include "core/protocol/topology.h"
 #include "core/protocol/workload.h"
 #include "core/step/schedule_config.h"
@@ -426,17 +425,6 @@ TEST_F(HocketClient, AKnobThatIsNotThereIsAnError) {
   EXPECT_EQ(knob(partitioned, "regions.x.compute_parts"), 1);
   EXPECT_EQ(hocket_config_get(config, "streams", nullptr), -1);
   EXPECT_EQ(hocket_config_get(nullptr, "streams", nullptr), -1);
-}
-
-TEST(HocketClientAbi, TheHostIsTheHostOfATopology) {
-  const auto expected = probe_topology();
-  ASSERT_TRUE(expected) << expected.error().message;
-  const json host = json::parse(hocket_client_host());
-  EXPECT_EQ(host.size(), 6u);
-  json topology = to_json(*expected);
-  for (const auto& [name, value] : host.items()) EXPECT_EQ(value, topology.at(name)) << name;
-  topology.update(host);
-  EXPECT_TRUE(topology_from_json(topology));
 }
 
 TEST(HocketClientAbi, TheLibraryShowsWhatTheHeadersDeclareAndNothingElse) {

@@ -15,7 +15,8 @@ def _program():
     is_script = bool(sys.argv and sys.argv[0].endswith(".py"))
     is_by_torchrun = ("TORCHELASTIC_RUN_ID" in os.environ
                       and "ACCELERATE_MIXED_PRECISION" not in os.environ)
-    if not is_script or not is_by_torchrun or not ranks.isdigit() or os.environ.get("WORLD_SIZE") != ranks:
+    is_one_host = ranks.isdigit() and os.environ.get("WORLD_SIZE") == ranks
+    if not (is_script and is_by_torchrun and is_one_host):
         return _ANY
     text = f"torchrun --nproc-per-node {ranks} {shlex.join(sys.argv)}"
     return text if len(text) <= _LONGEST and text.isprintable() else _ANY

@@ -96,6 +96,8 @@ def configuration(kind, folder):
     config.metrics.log_freq = STEPS // 2
     if kind == "replicas":
         config.parallelism.data_parallel_replicate_degree = 2
+    elif kind != "fsdp2":
+        sys.exit(f"expected replicas or fsdp2, found {kind}")
     return config
 
 
