@@ -19,6 +19,8 @@ namespace {
 constexpr double kUsualNs = 1e8;
 /// Steps until a selection takes effect, as in a loop that waits for each of its ballots.
 constexpr int kStepsToSwitch = 2;
+/// Steps before the first window.
+constexpr int kCalm = 24;
 
 struct WindowRate {
   int windows = 0, kept = 0, slower = 0;
@@ -30,7 +32,9 @@ void measure_windows(NoiseKind kind, double factor, std::uint64_t job, int windo
                      WindowRate& rate) {
   HostNoise noise(kind, job);
   std::deque<std::int64_t> recent;
-  std::vector<double> known;
+  std::vector<std::int64_t> calm;
+  for (int i = 0; i < kCalm; ++i) calm.push_back(static_cast<std::int64_t>(kUsualNs * noise()));
+  std::vector<double> known = AbWindow::noise_of(calm, AbWindowOptions().block_iterations);
   for (int i = 0; i < windows; ++i) {
     for (std::size_t k = 0; k < AbWindow::kMostRecent; ++k) {
       recent.push_back(static_cast<std::int64_t>(kUsualNs * noise()));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <random>
+#include <utility>
 
 #include "core/base/check.h"
 #include "core/base/statistics.h"
@@ -157,7 +158,10 @@ void AbWindow::close_block() {
   const std::size_t iterations = measured_[0].size() + measured_[1].size();
   const bool is_last = group_ == kLooks.back() ||
                        (group_ >= kLooks.front() && iterations >= options_.most_iterations);
-  if (is_last || std::ranges::find(kLooks, group_) != kLooks.end()) judge(is_last);
+  const bool was_long = std::exchange(is_long_, iterations >= options_.usual_iterations);
+  // One look more than kLooks has, at most.
+  const bool is_look = std::ranges::find(kLooks, group_) != kLooks.end() || (is_long_ && !was_long);
+  if (group_ >= kLooks.front() && (is_last || is_look)) judge(is_last, is_long_);
 }
 
 void AbWindow::guard(AbSide side, double log) {
@@ -251,6 +255,25 @@ std::vector<double> AbWindow::noise() const {
   return noise;
 }
 
+std::vector<double> AbWindow::noise_of(std::span<const std::int64_t> iterations_ns,
+                                       int block_iterations) {
+  const auto block = static_cast<std::size_t>(block_iterations);
+  const std::vector<AbSide> order = order_of(false);
+  std::vector<double> noise;
+  // The latest ones, for the first of a job are not like the others.
+  for (std::size_t at = iterations_ns.size() % (block * order.size()); at < iterations_ns.size();) {
+    double gain = 0;
+    for (const AbSide side : order) {
+      std::vector<double> logs;
+      for (const auto ns : iterations_ns.subspan(at, block)) logs.push_back(log_of(ns));
+      gain += (side == AbSide::current ? 1 : -1) * median(std::move(logs)) / 2;
+      at += block;
+    }
+    noise.push_back(gain);
+  }
+  return noise;
+}
+
 double AbWindow::error_within_blocks() const {
   std::vector<double> residuals;
   double count[2] = {0, 0}, free = 0;
@@ -270,7 +293,7 @@ double AbWindow::error_within_blocks() const {
   return scale * std::sqrt(1 / count[0] + 1 / count[1]);
 }
 
-void AbWindow::judge(bool is_last) {
+void AbWindow::judge(bool is_last, bool is_long) {
   const Gain found = gain();
   const double needed = student_t_quantile(1 - level(), found.degrees) * found.error;
   if (found.mean > needed) return end(true, false, by(found.mean));
@@ -284,13 +307,16 @@ void AbWindow::judge(bool is_last) {
     return (options_.keep_undecided ? -found.mean : found.mean) +
            student_t_quantile(confidence, found.degrees) * found.error;
   };
-  if (!is_last && hoped(kHopeConfidence) > kLeastGain &&
+  if (!is_last && !is_long && hoped(kHopeConfidence) > kLeastGain &&
       hoped(kFindableConfidence) > kFindable * needed_after(kLooks.back())) {
     return;
   }
-  // It may be slower beyond the noise at the next look, if its gain stays the same.
-  if (!is_last && !options_.keep_undecided && found.mean < 0 &&
-      -found.mean > needed_after(*std::ranges::upper_bound(kLooks, group_))) {
+  // With half as many groups again it may be faster or slower beyond the noise, if its gain stays
+  // the same.
+  const bool may_change_the_end = !options_.keep_undecided || found.mean < 0;
+  const auto soon = std::ranges::lower_bound(kLooks, group_ + (group_ + 1) / 2);
+  if (!is_last && may_change_the_end && soon != kLooks.end() &&
+      std::abs(found.mean) > needed_after(*soon)) {
     return;
   }
   // Two groups alone hardly tell what the noise is.

@@ -26,11 +26,13 @@
 // drops one as slower in at most as many (Bonferroni).
 //
 // Few groups tell little of how much their gains scatter. So what the windows before measured of it
-// counts, too, as the prior of a variance (Gelman et al., Bayesian Data Analysis, section 2.6).
+// counts, too, as the prior of a variance (Gelman et al., Bayesian Data Analysis, section 2.6). The
+// first window has what the iterations before it say, cut into groups without a candidate.
 //
 // The window ends undecided after the last look, after most_iterations (where a switch takes effect
-// many iterations later, a group has many), or once the upper bound of the gain, at
-// kHopeConfidence, is below kLeastGain, or would be within the noise after the last look
+// many iterations later, a group has many), after usual_iterations unless its gain, if it stays the
+// same, is beyond the noise after half as many groups again, or once the upper bound of the gain,
+// at kHopeConfidence, is below kLeastGain, or would be within the noise after the last look
 // (stochastic curtailment: Lan, Simon and Halperin, Sequential Analysis 1982). So a window is not
 // longer where the noise is larger: it then finds larger gains alone. An undecided candidate is
 // kept if keep_undecided; then the bound is that of the loss.
@@ -59,6 +61,8 @@ struct AbWindowOptions {
   int dropped_iterations = 1;  ///< dropped after each switch
   /// At the end of a group by which so many iterations were measured, the window ends.
   std::size_t most_iterations = 500;
+  /// Likewise, unless it is about to be decided.
+  std::size_t usual_iterations = 500;
   /// True if a candidate that is neither faster nor slower beyond the noise is kept.
   bool keep_undecided = false;
   /// A candidate's iteration longer than this ends the window.
@@ -102,6 +106,10 @@ class AbWindow {
   /// differed from their window's.
   std::vector<double> noise() const;
 
+  /// Returns the same of iterations in a row under one configuration, without a window.
+  static std::vector<double> noise_of(std::span<const std::int64_t> iterations_ns,
+                                      int block_iterations);
+
   /// Number of the current configuration's iterations before a window: fewer are not conclusive,
   /// older ones are outdated.
   static constexpr std::size_t kFewestBefore = 6, kMostRecent = 24;
@@ -127,7 +135,7 @@ class AbWindow {
   void guard(AbSide side, double log);
   void leave_candidate();
   void compare_visit();
-  void judge(bool is_last);
+  void judge(bool is_last, bool is_long);
   std::vector<double> gains() const;
   Gain gain() const;
   double error_within_blocks() const;
@@ -147,6 +155,7 @@ class AbWindow {
   // current configuration's just before, and since then.
   std::vector<double> visit_, before_visit_, after_visit_;
   int visits_ = 0, slow_visits_ = 0;  // slow ones: one after the other
+  bool is_long_ = false;              ///< usual_iterations were measured
   bool is_suspect_ = false;  ///< the candidate's last block was slow, and is not compared yet
   std::optional<AbWindowVerdict> verdict_;
 };

@@ -21,6 +21,8 @@ constexpr double kOtherTime = 0.1;
 constexpr std::size_t kMostRecentCounted = 50;
 /// A window may take one in so many of the job's iterations so far, and at least the second number.
 constexpr std::size_t kPartOfWindow = 4, kShortestWindow = 40;
+/// Iterations that tell the noise before the first window.
+constexpr std::size_t kMostCalm = 96;
 
 std::string milliseconds(double ns) {
   char text[40];
@@ -137,6 +139,8 @@ void LiveController::iteration(std::int64_t step, int id, std::int64_t iteration
   if (id == current_.id && settled) {
     recent_ns_.push_back(iteration_ns);
     if (recent_ns_.size() > AbWindow::kMostRecent) recent_ns_.pop_front();
+    calm_ns_.push_back(iteration_ns);
+    if (calm_ns_.size() > kMostCalm) calm_ns_.pop_front();
     if (unreported_ns_.size() < kMaxReportedIterations) unreported_ns_.push_back(iteration_ns);
     if (activity) unreported_activity_.add(*activity, iteration_ns);
   }
@@ -213,9 +217,12 @@ void LiveController::begin_window() {
     options.keep_undecided = true;
   }
   options.longest_ns = static_cast<std::int64_t>(longest_ns);
+  if (noise_.empty())
+    noise_ = AbWindow::noise_of(std::vector<std::int64_t>(calm_ns_.begin(), calm_ns_.end()),
+                                options.block_iterations);
   options.noise = noise_;
   // A job that has just begun learns more from several short windows.
-  options.most_iterations =
+  options.usual_iterations =
       std::clamp(iterations_ / kPartOfWindow, kShortestWindow, options.most_iterations);
   options.seed += static_cast<std::uint64_t>(tried_count_);
   attempt_->window.emplace(options,
@@ -339,13 +346,14 @@ void LiveController::add_outcome(const Wish& wish, ChangeStatus status,
 void LiveController::finish() {
   const std::string why = "the job ended first";
   ends_ = true;
+  const std::string why_nothing = why_nothing_was_tried();  // before what waits is turned away
   if (attempt_) end_attempt(why);
   for (auto* wish : {&push_, &candidate_}) {
     if (*wish) reject(**wish, why);
     wish->reset();
   }
   if (const auto line = profiles_.finish()) say(*line);
-  if (options_.explore > 0 || tried_count_ + left_out_ > 0) options_.say(summary());
+  if (options_.explore > 0 || tried_count_ + left_out_ > 0) options_.say(summary(why_nothing));
   finished_ = true;
 }
 
@@ -381,10 +389,18 @@ std::optional<JobProgress> LiveController::progress() const {
                      .kept = kept_count_};
 }
 
-std::string LiveController::summary() const {
+std::string LiveController::why_nothing_was_tried() const {
+  if (left_out_ > 0) return "left out " + std::to_string(left_out_);
+  if (push_ || attempt_) return "the job ended before it could switch";
+  if (candidate_)
+    return "the job ended before its budget of " + percent(options_.explore) + " allowed it";
+  return "no candidate came";
+}
+
+std::string LiveController::summary(const std::string& why_nothing) const {
   const std::string left_out = left_out_ > 0 ? "; left out " + std::to_string(left_out_) : "";
   if (tried_count_ == 0)
-    return "nothing was tried" + left_out +
+    return "nothing was tried: " + why_nothing +
            (recent_ns_.empty() ? "" : "; iteration " + milliseconds(usual_ns()));
   const std::string changed = changes(options_.config, current_.config);
   std::string text =

@@ -152,10 +152,11 @@ class LiveController {
   void count_cost(int id, std::int64_t iteration_ns, bool settled);
   double usual_ns() const;
   std::int64_t shown_step() const { return program_step_.value_or(step_); }
-  /// Returns what came of the tuning: "nothing was tried; …", or "settled on …: iteration 52.3 ms
+  /// Returns what came of the tuning: "nothing was tried: …", or "settled on …: iteration 52.3 ms
   /// -> 48.1 ms, …". The times are medians over iterations under the first and the last
   /// configuration alone.
-  std::string summary() const;
+  std::string summary(const std::string& why_nothing) const;
+  std::string why_nothing_was_tried() const;
   void say(const std::string& text) const;
 
   const LiveControllerOptions options_;
@@ -172,7 +173,8 @@ class LiveController {
   // Iterations so far:
   // Settled iterations under current_; at most AbWindow::kMostRecent.
   std::deque<std::int64_t> recent_ns_;
-  std::vector<double> noise_;  ///< of the windows so far
+  std::deque<std::int64_t> calm_ns_;  ///< iterations in a row before the first window
+  std::vector<double> noise_;         ///< of the windows so far, or of calm_ns_
   std::size_t iterations_ = 0;
   std::optional<int> last_id_;
   int since_switch_ = 0;

@@ -1,5 +1,6 @@
 #include "client/live/ab_window.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -33,6 +34,7 @@ struct SimulatedJob {
   std::function<double(int)> drift = [](int) { return 1.0; };
   AbWindowOptions options = {};
   int under_way = 0;  ///< iterations until a switch takes effect
+  int calm = 0;       ///< iterations before the window that tell the noise
 
   struct Result {
     AbWindowVerdict verdict;
@@ -53,9 +55,13 @@ struct SimulatedJob {
       if (uniform(random) < stragglers) ns *= 1 + 2 * uniform(random);
       return static_cast<std::int64_t>(ns);
     };
+    AbWindowOptions its = options;
     std::vector<std::int64_t> before;
+    for (int i = 0; i < calm; ++i) before.push_back(iteration(AbSide::current));
+    its.noise = AbWindow::noise_of(before, its.block_iterations);
+    before.clear();
     for (int i = 0; i < 20; ++i) before.push_back(iteration(AbSide::current));
-    AbWindow window(options, before);
+    AbWindow window(its, before);
     Result result;
     std::deque<AbSide> ahead(static_cast<std::size_t>(under_way), AbSide::current);
     while (!window.verdict() && result.iterations < 10'000) {
@@ -190,6 +196,40 @@ TEST(AbWindow, HandsOnByHowMuchTheGainsOfItsGroupsDiffer) {
   EXPECT_EQ(noise.size(), 32u);
   EXPECT_EQ(noise.front(), 0.5);
   EXPECT_EQ(noise.back(), 0);
+}
+
+TEST(AbWindow, TheNoiseOfIterationsInARowIsThatOfGroupsWithoutACandidate) {
+  EXPECT_TRUE(AbWindow::noise_of(std::vector<std::int64_t>(7, 1000), 2).empty());
+  EXPECT_EQ(AbWindow::noise_of(std::vector<std::int64_t>(20, 1000), 2),
+            (std::vector<double>{0, 0}));
+  std::vector<std::int64_t> rising;
+  for (double log = 10; log < 10.8; log += 0.01)
+    rising.push_back(std::llround(1e6 * std::exp(log)));
+  for (const double gain : AbWindow::noise_of(rising, 2))
+    EXPECT_NEAR(gain, 0, 1e-6) << "a slow change cancels out";
+  const std::vector<std::int64_t> one_slow = {9, 1100, 1100, 1000, 1000, 1000, 1000, 1000, 1000};
+  EXPECT_THAT(AbWindow::noise_of(one_slow, 2),
+              testing::ElementsAre(testing::DoubleNear(std::log(1.1) / 2, 1e-9)));
+}
+
+TEST(AbWindow, TheFirstWindowOfAQuietJobKeepsALargeGainSoon) {
+  SimulatedJob job{.candidate = 0.85, .noise = 0.01};
+  job.options.usual_iterations = 40;
+  job.calm = 24;
+  EXPECT_GE(job.share(kept), 0.99);
+  EXPECT_GE(job.share([](const auto& result) { return result.iterations <= 60; }), 0.95);
+  job.candidate = 1;
+  EXPECT_LE(job.share(kept), 0.01);
+}
+
+TEST(AbWindow, UsualIterationsEndAWindowThatIsNotAboutToBeDecided) {
+  SimulatedJob job{.noise = 0.05};
+  job.options.usual_iterations = 40;
+  const auto is_short = [](const auto& result) { return result.iterations <= 56; };
+  EXPECT_GE(job.share(is_short), 0.95);
+  // The next looks find 10 % at times, and forty iterations never do.
+  job.candidate = 0.9;
+  EXPECT_GE(job.share(kept), 0.25);
 }
 
 TEST(AbWindow, EndsWithTheFirstGroupAfterMostIterations) {

@@ -255,7 +255,17 @@ TEST(LiveController, WithoutATrialTheLineSaysThatNothingWasTried) {
   job.lines.clear();
   job.controller().finish();
   EXPECT_THAT(job.lines,
-              testing::MatchesRegex("nothing was tried; iteration (99|100|101)\\.[0-9] ms\n"));
+              testing::MatchesRegex(
+                  "nothing was tried: no candidate came; iteration (99|100|101)\\.[0-9] ms\n"));
+}
+
+TEST(LiveController, WithACandidateThatWaitedTheLineNamesTheBudget) {
+  TunedJob job;
+  job.steps(1);
+  job.candidate(7, kFast);
+  job.lines.clear();
+  job.controller().finish();
+  EXPECT_THAT(job.lines, testing::HasSubstr("nothing was tried: the job ended before its budget"));
 }
 
 TEST(LiveController, SaysHowTheJobDoes) {
