@@ -47,6 +47,7 @@ EndedJob ended_job(const RunningJob& job, std::int64_t now_ns, bool was_silent) 
           .iteration_ns = job.iteration_ns,
           .explore = job.description.explore,
           .explored = job.explored,
+          .values = job.values,
           .last_change = job.last_change};
 }
 

@@ -98,6 +98,7 @@ struct EndedJob {
   bool was_silent = false;  ///< it did not say that it ended
   std::int64_t version = 0, step = 0, tried = 0, kept = 0;
   double iteration_ns = 0, explore = 0, explored = 0;
+  std::map<std::string, double> values = {};  ///< as last reported
   std::string last_change = {};
 };
 

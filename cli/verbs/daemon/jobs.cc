@@ -80,11 +80,14 @@ std::string own_cost_text(const nlohmann::json& job) {
   return text;
 }
 
+/// Few programs say what being tuned costs them.
+bool any_has_own_cost(const std::vector<nlohmann::json>& jobs) {
+  return std::ranges::any_of(jobs, [](const auto& job) { return own_cost_text(job) != "-"; });
+}
+
 void print_running(const nlohmann::json& answer, std::ostream& out) {
   const auto jobs = list_member(answer, "jobs");
-  // Few programs say what being tuned costs them.
-  const bool has_cost =
-      std::ranges::any_of(jobs, [](const auto& job) { return own_cost_text(job) != "-"; });
+  const bool has_cost = any_has_own_cost(jobs);
   std::vector<std::string> columns = {"job",  "name",      "host",    "key",
                                       "step", "iteration", "version", "explored"};
   if (has_cost) columns.emplace_back("own cost");
@@ -111,20 +114,30 @@ void print_running(const nlohmann::json& answer, std::ostream& out) {
 }
 
 void print_ended(const nlohmann::json& answer, std::ostream& out) {
-  TextTable table({"job", "name", "host", "key", "ended", "step", "iteration", "version",
-                   "explored", "tried", "kept", "last change"});
-  for (const auto& job : list_member(answer, "jobs")) {
+  const auto jobs = list_member(answer, "jobs");
+  const bool has_cost = any_has_own_cost(jobs);
+  std::vector<std::string> columns = {"job",  "name",      "host",    "key",     "ended",
+                                      "step", "iteration", "version", "explored"};
+  if (has_cost) columns.emplace_back("own cost");
+  for (const char* column : {"tried", "kept", "last change"}) columns.emplace_back(column);
+  TextTable table(columns);
+  for (const auto& job : jobs) {
     const std::int64_t minutes = integer_member(job, "ago_ns") / 60'000'000'000;
-    table.add(
-        {printable(text_member(job, "job"), kJobsTextLimitBytes),
-         printable(text_member(job, "name"), kJobsTextLimitBytes),
-         printable(text_member(job, "host"), kJobsTextLimitBytes),
-         short_key(text_member(job, "key")),
-         std::to_string(minutes) + " min ago" + (flag_member(job, "was_silent") ? ", silent" : ""),
-         std::to_string(integer_member(job, "step")), iteration_text(job), version_text(job),
-         explored_text(job), std::to_string(integer_member(job, "tried")),
-         std::to_string(integer_member(job, "kept")),
-         printable(text_member(job, "last_change"), kJobsTextLimitBytes)});
+    std::vector<std::string> cells = {
+        printable(text_member(job, "job"), kJobsTextLimitBytes),
+        printable(text_member(job, "name"), kJobsTextLimitBytes),
+        printable(text_member(job, "host"), kJobsTextLimitBytes),
+        short_key(text_member(job, "key")),
+        std::to_string(minutes) + " min ago" + (flag_member(job, "was_silent") ? ", silent" : ""),
+        std::to_string(integer_member(job, "step")),
+        iteration_text(job),
+        version_text(job),
+        explored_text(job)};
+    if (has_cost) cells.push_back(own_cost_text(job));
+    cells.push_back(std::to_string(integer_member(job, "tried")));
+    cells.push_back(std::to_string(integer_member(job, "kept")));
+    cells.push_back(printable(text_member(job, "last_change"), kJobsTextLimitBytes));
+    table.add(cells);
   }
   table.print(out);
 }

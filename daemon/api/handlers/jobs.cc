@@ -262,6 +262,7 @@ Result<ServiceReply> list_ended_jobs(const RouteCall& call) {
                     {"tried", job.tried},
                     {"kept", job.kept},
                     {"last_change", job.last_change}});
+    if (!job.values.empty()) list.back()["values"] = job.values;
   }
   return json_response({{"jobs", std::move(list)}});
 }

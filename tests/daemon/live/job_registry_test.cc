@@ -54,7 +54,8 @@ TEST(JobRegistry, KeepsWhatBecameOfTheLastJobsThatEnded) {
                            .step = 60,
                            .iteration_ns = {6, 8, 7},
                            .outcomes = {kept, back, refused, pushed},
-                           .explored = 0.25},
+                           .explored = 0.25,
+                           .values = {{"own_cost_percent", 0.5}}},
                           2));
   EXPECT_TRUE(jobs.ended().empty());
   remove(jobs, "a");
@@ -69,6 +70,7 @@ TEST(JobRegistry, KeepsWhatBecameOfTheLastJobsThatEnded) {
   EXPECT_EQ(ended.kept, 1);
   EXPECT_EQ(ended.iteration_ns, 7);
   EXPECT_EQ(ended.explored, 0.25);
+  EXPECT_EQ(ended.values.at("own_cost_percent"), 0.5);
   jobs.remove_silent(kJobSilenceNs + 2);
   ASSERT_EQ(jobs.ended().size(), 2U);
   EXPECT_EQ(jobs.ended().front().id, "silent") << "the latest first";

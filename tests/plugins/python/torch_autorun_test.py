@@ -201,13 +201,15 @@ scheduler =""")
         # Rank 0 alone says them, beside settings that are kept.
         self.assertEqual(sum(": kept " not in line or "settled" in line for line in tuned), 2, tuned)
         self.assertEqual(tuned[0], "hocket: Linear-262.1k: tuned while it trains, beginning with "
-                                   "bucket_cap_bytes 1 MiB")
+                                   "bucket_cap_bytes 1 MiB (the model fits; DDP's own cap is "
+                                   "25 MiB)")
         self.assertRegex(tuned[-1], "^hocket: Linear-262.1k: (settled on |nothing was tried)")
         self.assertEqual(quiet, [])
         untuned = said({"HOCKET_DAEMON": ""})
         self.assertEqual(untuned, ["hocket: Linear-262.1k: not tuned: no daemon is named in "
                                    "HOCKET_DAEMON (`hocket serve` starts one); it trains with "
-                                   "bucket_cap_bytes 1 MiB"])
+                                   "bucket_cap_bytes 1 MiB (the model fits; DDP's own cap is "
+                                   "25 MiB)"])
 
     def test_a_process_without_pytorch_imports_nothing_more(self):
         printed = python("-c", "import sys; print([name for name in sys.modules"

@@ -133,7 +133,8 @@ class FaultsTest(unittest.TestCase):
         self.assertTrue(any("127.0.0.1:1" in line for line in results[0][2]), results[0][2])
         said = [line for line in results[0][2] if "not tuned until" in line]
         self.assertEqual(len(said), 1, results[0][2])
-        self.assertTrue(said[0].endswith("; it trains with bucket_cap_bytes 1 MiB"), said)
+        self.assertTrue(said[0].endswith("; it trains with bucket_cap_bytes 1 MiB (the model fits; "
+                                         "DDP's own cap is 25 MiB)"), said)
 
     def test_an_address_that_is_none(self):
         results = run_ranks(train, environment={"HOCKET_DAEMON": "127.0.0.1:7077"} | ON_DISK)

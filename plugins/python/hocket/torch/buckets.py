@@ -17,6 +17,7 @@ from hocket.client import Knob
 from hocket.torch import compiler, memory
 from hocket.torch.offline import sweep
 from hocket.torch.subject import LeftAlone, Subject
+from hocket.torch.voice import shown_bytes
 
 KNOB = "bucket_cap_bytes"
 LOW_BYTES, HIGH_BYTES = 256 << 10, 256 << 20
@@ -111,6 +112,8 @@ class Buckets(Subject):
         high = max(low, min(HIGH_BYTES, 1 << (self._bytes - 1).bit_length()))
         # A cap above the model's size is one bucket, as the model's size is.
         self._usual = self._now = min(max(self._own_cap, low), high)
+        if self._own_cap > high:
+            self.note = f"the model fits; DDP's own cap is {shown_bytes(self._own_cap)}"
         if low == high:
             raise LeftAlone(f"buckets: {self._bytes} bytes of gradients are one bucket")
         is_running = not (is_compiled_outside or compiler.is_compiled(ddp))

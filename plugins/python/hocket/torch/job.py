@@ -111,6 +111,9 @@ class Job:
 
     def _announce(self, start):
         settings = settings_text(self._subject.knobs, self._values)
+        has_usual = all(self._values[knob.name] == knob.usual for knob in self._subject.knobs)
+        if self._subject.note and has_usual:
+            settings += f" ({self._subject.note})"
         if start.is_live:
             self._news = News(self.name, settings, start.is_searched, start.search)
         elif not is_trial():  # of trials `hocket tune` tells

@@ -9,6 +9,7 @@ A subject has
     undo()          leaves the model as it was, as far as nothing has been trained yet
     ended()         why it cannot be changed any more, or None; on all ranks at the same step
 and, where they differ from those of Subject,
+    note            what else to say of the first values, or ""
     why_fixed       why no knob changes while the job trains, or None
     may_lessen      whether rest() may return something
     rest()          the subject of what can still be changed, once some of the knobs have no effect
@@ -18,6 +19,7 @@ and, where they differ from those of Subject,
 
 
 class Subject:
+    note = ""
     why_fixed = None
     may_lessen = False
 

@@ -17,8 +17,10 @@ def is_news(line):
 
 def shown(knob, value):
     """Returns "4 MiB" for bytes, and other values as they are."""
-    if knob.unit != "B":
-        return str(value)
+    return shown_bytes(value) if knob.unit == "B" else str(value)
+
+
+def shown_bytes(value):
     for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if value and value % size == 0:
             return f"{value // size} {unit}"

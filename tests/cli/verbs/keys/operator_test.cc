@@ -101,6 +101,12 @@ TEST_F(OperatorTest, JobsSaysWhatBeingTunedCostsOfWhomItIsKnown) {
   EXPECT_FALSE(document["jobs"][1].contains("values"));
   post("/v1/reports", to_json(JobReport{.job = "job-1", .values = {{"own_cost_percent", 0.0001}}}));
   EXPECT_THAT(ask({"jobs"}).out, ::testing::ContainsRegex("job-1 .* <0.01 % "));
+  post("/v1/reports", to_json(JobReport{.job = "job-2", .ended = true}));
+  EXPECT_THAT(ask({"jobs", "--ended"}).out, Not(HasSubstr("own cost")));
+  post("/v1/reports", to_json(JobReport{.job = "job-1", .ended = true}));
+  const std::string ended = ask({"jobs", "--ended"}).out;
+  EXPECT_THAT(ended, ::testing::ContainsRegex("explored +own cost +tried"));
+  EXPECT_THAT(ended, ::testing::ContainsRegex("job-1 .* <0.01 % "));
 }
 
 TEST_F(OperatorTest, AConfigurationIsPushedPinnedFrozenRolledBackAndAudited) {
