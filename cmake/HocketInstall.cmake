@@ -20,7 +20,7 @@ add_custom_target(hocket_reference ALL DEPENDS ${reference}/made)
 
 # An installation needs these; tests install it.
 add_dependencies(hocket_jobs hocket_reference hocket_client_c hocket_nccl_plugin
-                 hocket_archives)
+                 hocket_nccl_profiler hocket_archives)
 
 # program
 install(TARGETS hocket RUNTIME COMPONENT program)
@@ -37,9 +37,8 @@ install(TARGETS hocket_client_c EXPORT hocketClientC
         LIBRARY COMPONENT client NAMELINK_COMPONENT development)
 
 # nccl: the plugin for NCCL, which opens the client library
-install(TARGETS hocket_nccl_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT nccl)
-install(FILES ${PROJECT_BINARY_DIR}/lib/libnccl-profiler-hocket.so
-        DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT nccl)
+install(TARGETS hocket_nccl_plugin hocket_nccl_profiler
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT nccl)
 
 # python: where `hocket torch` looks for it
 install(DIRECTORY plugins/python/hocket DESTINATION ${CMAKE_INSTALL_DATADIR}/hocket/python

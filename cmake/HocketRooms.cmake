@@ -11,7 +11,7 @@ set(HOCKET_SOURCES_APART
     core/cuda/driver/capability_probe.cc core/cuda/driver/cuda_driver.cc
     core/cuda/products/blas_lt.cc core/cuda/products/blas_lt_functions.cc
     # is the plugin that NCCL loads (plugins/nccl/CMakeLists.txt)
-    plugins/nccl/communicator/open_communicator.cc)
+    plugins/nccl/communicator/find_object.cc plugins/nccl/communicator/open_communicator.cc)
 if(HOCKET_FUZZ)
   # Coroutines, which clang 14 cannot compile with this standard library; no target needs hosts.
   list(APPEND HOCKET_ROOMS_APART core/host)

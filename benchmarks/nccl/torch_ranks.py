@@ -111,7 +111,7 @@ def environment_of(given, rank, plugin, url, folder):
     if plugin is not None:
         ours |= {"NCCL_TUNER_PLUGIN": "hocket", "NCCL_PROFILER_PLUGIN": "hocket",
                  "HOCKET_DAEMON": url, "HOCKET_NCCL_EXPLORE": plugin, "NCCL_DEBUG": "INFO",
-                 "HOCKET_NCCL_SHARED_GPU": "1",
+                 "HOCKET_NCCL_STEP_BACK": "0",
                  "NCCL_DEBUG_SUBSYS": "TUNING,PROFILE", "NCCL_DEBUG_FILE": f"{folder}/nccl.%p",
                  "LD_LIBRARY_PATH": f"{given.build}/lib:{os.environ.get('LD_LIBRARY_PATH', '')}"}
     return ours

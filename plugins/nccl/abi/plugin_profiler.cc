@@ -109,11 +109,12 @@ void* Plugin::start_collective(void* context, const EventDescriptorV5& descripto
       communicator->meter == nullptr) {
     return passed_on(chained);
   }
-  communicator->meter->launched();
-  if (!communicator->meter->wants_channel_times()) return passed_on(chained);
-  void* handle = communicator->meter->start_collective(
-      announced(descriptor.collective, communicator->ranks), chained);
-  if (handle != nullptr) return handle;
+  communicator->meter->launched(descriptor.collective.sequence_number);
+  if (communicator->meter->events() != Events::timed) return passed_on(chained);
+  measure::MeasuredCollective collective = announced(descriptor.collective, communicator->ranks);
+  if (communicator->meter->renumber(collective)) {
+    if (void* handle = communicator->meter->start_collective(collective, chained)) return handle;
+  }
   return chained != nullptr ? passed_on(chained) : measure::handle_without_slot();
 }
 

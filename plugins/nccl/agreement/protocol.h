@@ -55,8 +55,9 @@
 //     gate (two faults).
 //  c. if a rank has made calls of its own that equal those which follow them up to the gate, such
 //     as one more of a run of equal calls. Nothing in the calls tells the ranks apart. The
-//     communicator closes this where NCCL's profiler is loaded: it adds the number of collectives
-//     that were launched to the digest.
+//     communicator closes this where NCCL's profiler is loaded: it adds to the digest how
+//     many collectives were launched, by NCCL's own count, from a gate on before which it chooses
+//     nothing.
 
 #include <cstddef>
 #include <cstdint>

@@ -59,6 +59,7 @@ ControlOptions control_options(const CommunicatorIdentity& identity, const Plugi
           .is_reproducible = options.is_reproducible,
           .all_arms = options.all_arms,
           .has_profiler = has_profiler,
+          .steps_back = !options.stays_on,
           .own_cost_percent = [&cost] { return cost.share_percent(); },
           .say = say};
 }
@@ -181,10 +182,10 @@ void Communicator::count_and_choose(const CollectiveCall& call, CostTable table,
 
 void Communicator::take_over(const SettingInForce& in_force) {
   setting_ = decode_setting(in_force.payload).value_or(Setting());
-  cost_.set_events(setting_.measures_times, now_ns_());
-  if (meter_ == nullptr) return;
-  meter_->want_channel_times(setting_.measures_times);
-  if (setting_.is_off) meter_->silence();
+  cost_.set_events(setting_.events == Events::timed, now_ns_());
+  if (meter_ != nullptr) meter_->ask_for(setting_.events);
+  if (control_ != nullptr && setting_.is_off)
+    say_("the plugin is off on all ranks after " + std::to_string(agreement_.count()) + " calls");
 }
 
 void Communicator::closed() {

@@ -79,7 +79,7 @@ CommunicatorCalls* make_communicator(const CommunicatorIdentity& identity,
                          .rendezvous = parts.rendezvous.get()});
   parts.now_ns = steady_ns;
   parts.say = say;
-  if (!options.may_share_gpu) parts.device = current_device(driver_functions());
+  if (!options.stays_on) parts.device = current_device(driver_functions());
   if (identity.rank == 0) {
     parts.clients = std::make_unique<LibraryClients>(LibraryClientsOptions{
         .nccl_version = version_of_nccl(logger), .accelerator = model_of_gpu(), .say = say});
@@ -94,10 +94,11 @@ CommunicatorCalls* open_communicator(const CommunicatorIdentity& identity, Logge
   const PluginOptions options = read_options(environment_of);
   if (options.is_off || identity.ranks < 2) return nullptr;
   if (identity.rank < 0 || identity.comm_id == 0) {
-    abi::log_line(logger, abi::kLogWarning,
-                  "hocket: NCCL is left alone: set NCCL_PROFILER_PLUGIN=hocket as well as "
-                  "NCCL_TUNER_PLUGIN=hocket, since the tuner alone does not know its rank; "
-                  "libnccl-profiler-hocket.so must be a link to libnccl-tuner-hocket.so, no copy");
+    abi::log_line(
+        logger, abi::kLogWarning,
+        "hocket: NCCL is left alone: set NCCL_PROFILER_PLUGIN=hocket as well as "
+        "NCCL_TUNER_PLUGIN=hocket, since the tuner alone does not know its rank; "
+        "libnccl-profiler-hocket.so must be that beside libnccl-tuner-hocket.so, no copy");
     return nullptr;
   }
   if (!options.problem.empty() && identity.rank == 0)

@@ -33,7 +33,7 @@ PluginOptions read_options(EnvironmentOf environment) {
   read_word("HOCKET_NCCL", "on", "off", "on or off", options.is_off);
   read_word("HOCKET_NCCL_REPRODUCIBLE", "0", "1", "0 or 1", options.is_reproducible);
   read_word("HOCKET_NCCL_ARMS", "usual", "all", "usual or all", options.all_arms);
-  read_word("HOCKET_NCCL_SHARED_GPU", "0", "1", "0 or 1", options.may_share_gpu);
+  read_word("HOCKET_NCCL_STEP_BACK", "1", "0", "0 or 1", options.stays_on);
   const std::string explore(value_of("HOCKET_NCCL_EXPLORE"));
   if (explore.empty()) return options;
   char* end = nullptr;

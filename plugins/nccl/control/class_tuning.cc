@@ -24,6 +24,7 @@ Control::Control(ControlOptions options, Ranks& ranks, TableBoard& tables, JobCl
       ranks_(ranks),
       tables_(tables),
       clients_(clients),
+      guard_(options_.has_profiler && options_.steps_back),
       times_(options_.ranks) {}
 
 void Control::add_call(const LoggedCall& call) {
@@ -60,6 +61,7 @@ void Control::advance(std::int64_t now_ns) {
   } else if (!has_chosen_ && calls_without_period_ >= kCallsWithoutPeriod &&
              options_.has_profiler) {
     judges_collectives_ = true;
+    guard_.cannot_compare();
     choose_classes(current_calls_);
   }
   // A loop whose period is found late is judged by its iterations after all.
@@ -165,7 +167,7 @@ void Control::choose_classes(const CallsByClass& calls) {
   if (all.size() > kMostClasses) all.resize(kMostClasses);
   for (const Weighed& each : all)
     open(each.of, each.calls, options_.explore / static_cast<double>(all.size()));
-  settled_ = wanted();
+  settled_ = chosen();
 }
 
 void Control::open(const CollectiveClass& of, std::uint64_t calls, double explore) {
@@ -218,11 +220,11 @@ void Control::pass(const CallIteration& iteration) {
   if (held->began_ns < 0) held->began_ns = iteration.began_ns;
   const bool is_drained = held->first_call == 0 || iteration.began_ns >= held->began_ns + kDrainNs;
   if (!is_drained || !is_same(held->setting, wanted())) return;
-  const std::int64_t iteration_ns =
-      iteration.iteration_ns / static_cast<std::int64_t>(iteration.periods);
-  const bool is_timed = held->setting.measures_times;
-  if (trying() == nullptr) guard_.add_iteration(iteration_ns, is_timed);
-  if (!is_timed) end_step(iteration_ns);
+  const auto periods = static_cast<std::int64_t>(iteration.periods);
+  const std::int64_t iteration_ns = iteration.iteration_ns / periods;
+  const Events events = held->setting.events;
+  if (trying() == nullptr) guard_.add_iterations(iteration_ns, periods, events);
+  if (events != Events::timed && is_same(held->setting, chosen())) end_step(iteration_ns);
 }
 
 void Control::end_step(std::int64_t iteration_ns) {
@@ -236,7 +238,7 @@ void Control::end_step(std::int64_t iteration_ns) {
 
 void Control::after_step() {
   if (trying() != nullptr) return;
-  Setting now = wanted();
+  Setting now = chosen();
   if (is_same(now, settled_)) return;
   settled_ = now;
   plain_iterations_ = 0;
@@ -269,14 +271,31 @@ const Control::Job* Control::trying() const {
 }
 
 bool Control::may_try() const {
-  return trying() == nullptr && plain_iterations_ >= kIterationsBefore && ranks_.frozen().empty();
+  return trying() == nullptr && may_choose() && plain_iterations_ >= kIterationsBefore &&
+         ranks_.frozen().empty();
+}
+
+Setting Control::chosen() const {
+  Setting setting;
+  for (const Job& job : jobs_) setting.of(job.of) = job.client->choice();
+  return setting;
+}
+
+bool Control::may_choose() const {
+  // Without a profiler nothing is ever counted.
+  return !options_.has_profiler || (!guard_.is_comparing() && in_force().events >= Events::counted);
 }
 
 Setting Control::wanted() const {
-  Setting setting;
-  for (const Job& job : jobs_) setting.of(job.of) = job.client->choice();
-  setting.measures_times = judges_collectives_;
+  Setting setting = may_choose() ? chosen() : Setting();
+  setting.events = wanted_events();
   return setting;
+}
+
+Events Control::wanted_events() const {
+  if (!options_.has_profiler) return Events::none;
+  const Events wanted = judges_collectives_ ? Events::timed : guard_.events();
+  return in_force().events == Events::none ? std::min(wanted, Events::asked) : wanted;
 }
 
 bool Control::runs_as_wanted() const {
@@ -308,33 +327,34 @@ void Control::propose_block(const Setting& tried, std::int64_t now_ns) {
     calls += static_cast<std::uint64_t>(2 * kSettleNs * calls_per_ns);
   }
   Setting after = settled_;
-  after.measures_times = judges_collectives_;
+  after.events = tried.events;
   offer({tried, after}, calls, now_ns);
   if (pending_) pending_->block = block;
 }
 
 void Control::propose_measuring(std::int64_t now_ns) {
-  if (!options_.has_profiler || judges_collectives_ || trying() != nullptr ||
-      finder_.calls_per_iteration() == 0 || tell_at_ns_ != 0) {
+  if (!options_.has_profiler || judges_collectives_ || guard_.is_comparing() ||
+      trying() != nullptr || finder_.calls_per_iteration() == 0 || tell_at_ns_ != 0) {
     return;
   }
   if (wanted_iterations_ == 0) wanted_iterations_ = take_profile_request();
-  if (!guard_.events_cost().empty()) {
+  if (!guard_.timing_cost().empty()) {
     const bool is_asked = std::exchange(wanted_iterations_, 0) > 0;
-    if (!std::exchange(has_said_events_cost_, true) || is_asked)
-      options_.say("collectives are not timed any more: " + guard_.events_cost());
+    if (!std::exchange(has_said_timing_cost_, true) || is_asked)
+      options_.say("collectives are not timed any more: " + guard_.timing_cost());
     return;
   }
   const std::int64_t profiled = wanted_iterations_;
   if (now_ns < measure_at_ns_ && profiled == 0) return;
   measure_at_ns_ = now_ns + kMeasureEveryNs;
-  Setting timed = settled_;
-  timed.measures_times = true;
+  Setting usual = settled_, timed = settled_;
+  usual.events = Events::counted;
+  timed.events = Events::timed;
   const std::int64_t all_ns = std::max<std::int64_t>(iteration_ns_ * periods_, 1);
   const std::int64_t iterations =
       profiled > 0 ? std::min((profiled + periods_ - 1) / periods_, kMostProfiled)
                    : std::clamp<std::int64_t>(kMeasureNs / all_ns, 2, 50);
-  offer({timed, settled_}, static_cast<std::uint64_t>(iterations) * finder_.calls_per_iteration(),
+  offer({timed, usual}, static_cast<std::uint64_t>(iterations) * finder_.calls_per_iteration(),
         now_ns);
   if (!pending_) return;
   wanted_iterations_ = 0;

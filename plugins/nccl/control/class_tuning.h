@@ -13,8 +13,9 @@
 // short, so that a bad one costs little; each further block is twice as long, up to kMostTried.
 // What a job keeps is proposed for good.
 //
-// The ranks agree to switch the plugin off for good, and the jobs end, as soon as PluginGuard finds
-// that its presence slows the job.
+// First, PluginGuard compares iterations with and without events. Until it has, nothing else is
+// proposed. The ranks agree to switch the plugin off for good, and the jobs end, as soon as it
+// finds that the plugin's presence slows the job.
 //
 // A loop without repeating calls has no iterations. There, a class is judged by the times of its
 // collectives on the GPU (CollectiveTimes), kCollectivesPerStep of which count as one iteration.
@@ -58,6 +59,8 @@ struct ControlOptions {
   /// All algorithms that NCCL allows, not only Ring and Tree.
   bool all_arms = false;
   bool has_profiler = false;
+  /// Compares what NCCL's reports cost, and steps back if they slow the job.
+  bool steps_back = true;
   /// Returns the share of its time that the plugin costs this rank, in percent (JobClient::costs);
   /// below 0: not known yet.
   std::function<double()> own_cost_percent = [] { return -1.0; };
@@ -133,7 +136,12 @@ class Control {
   InForce* in_force_throughout(const CallIteration& iteration);
   const Job* trying() const;
   bool may_try() const;
+  /// Returns whether choices other than NCCL's may be proposed: at gates whose digests have the
+  /// launches.
+  bool may_choose() const;
+  Setting chosen() const;
   Setting wanted() const;
+  Events wanted_events() const;
   bool runs_as_wanted() const;
   void take_statistics();
   void step_back(std::int64_t now_ns);
@@ -170,7 +178,7 @@ class Control {
   bool has_chosen_ = false;
   /// Judges by collectives, since the calls do not repeat.
   bool judges_collectives_ = false;
-  Setting settled_;                           ///< wanted by the jobs while none tries a candidate
+  Setting settled_;                           ///< chosen by the jobs while none tries a candidate
   int plain_iterations_ = kIterationsBefore;  ///< iterations since a choice was kept
   Setting tried_;
   std::uint64_t block_ = 0;  ///< iterations of the last block of `tried_`
@@ -184,7 +192,7 @@ class Control {
 
   PluginGuard guard_;
   bool steps_back_ = false;  ///< the plugin is to be off
-  bool has_said_events_cost_ = false;
+  bool has_said_timing_cost_ = false;
 
   // The collectives' times:
   CollectiveTimes times_;

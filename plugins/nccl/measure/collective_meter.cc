@@ -3,26 +3,43 @@
 #include <utility>
 
 namespace hocket::nccl::measure {
+namespace {
 
-void CollectiveMeter::want_channel_times(bool wanted) {
-  const std::lock_guard lock(window_mutex_);
-  if (has_profiler() && !is_silent_) set_window(wanted);
+constexpr std::uint64_t kNoNumber = UINT64_MAX;
+/// Bits for the collectives of one time of timing.
+constexpr int kNumberBits = 40;
+
+}  // namespace
+
+void CollectiveMeter::ask_for(Events events) {
+  const std::lock_guard lock(mutex_);
+  if (has_profiler()) change(events);
 }
 
-void CollectiveMeter::silence() {
-  const std::lock_guard lock(window_mutex_);
-  if (!has_profiler() || std::exchange(is_silent_, true)) return;
-  set_window(false);
-  mask_.begin_silence();
-}
-
-void CollectiveMeter::set_window(bool wanted) {
-  if (wanted_.exchange(wanted, std::memory_order_relaxed) == wanted) return;
-  if (wanted) {
-    mask_.open_window();
-  } else {
-    mask_.close_window();
+void CollectiveMeter::change(Events events) {
+  const Events before = events_.load(std::memory_order_relaxed);
+  if (events < Events::counted || before < Events::counted)
+    launches_.store(0, std::memory_order_relaxed);
+  if (events == Events::timed && before != Events::timed) {
+    for (auto& number : first_numbers_) number.store(kNoNumber, std::memory_order_relaxed);
+    timings_.fetch_add(1, std::memory_order_relaxed);
   }
+  events_.store(events, std::memory_order_relaxed);
+  mask_.change(before, events);
+}
+
+bool CollectiveMeter::renumber(MeasuredCollective& collective) {
+  if (collective.function < 0 || collective.function >= abi::kFunctions) return true;
+  auto& first = first_numbers_[static_cast<std::size_t>(collective.function)];
+  std::uint64_t from = first.load(std::memory_order_relaxed);
+  if (from == kNoNumber) {
+    if (calling_thread_.load(std::memory_order_relaxed) != this_thread()) return false;
+    from = collective.sequence;
+    first.store(from, std::memory_order_relaxed);
+  }
+  collective.sequence =
+      (timings_.load(std::memory_order_relaxed) << kNumberBits) + (collective.sequence - from);
+  return true;
 }
 
 void* CollectiveMeter::start_collective(const MeasuredCollective& announced, void* chained) {
@@ -43,19 +60,19 @@ void CollectiveMeter::open() {
   epoch_.fetch_add(1, std::memory_order_relaxed);
   calling_thread_.store(nullptr, std::memory_order_relaxed);
   launches_.store(0, std::memory_order_relaxed);
+  timings_.store(0, std::memory_order_relaxed);
   before_ = slots_.losses();
 }
 
 void CollectiveMeter::profiler_opened() {
-  const std::lock_guard lock(window_mutex_);
+  const std::lock_guard lock(mutex_);
   has_profiler_.store(true, std::memory_order_relaxed);
 }
 
 void CollectiveMeter::profiler_closed() {
   {
-    const std::lock_guard lock(window_mutex_);
-    set_window(false);
-    if (std::exchange(is_silent_, false)) mask_.end_silence();
+    const std::lock_guard lock(mutex_);
+    change(Events::none);
     has_profiler_.store(false, std::memory_order_relaxed);
   }
   slots_.close();

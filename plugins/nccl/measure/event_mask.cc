@@ -31,28 +31,12 @@ void EventMask::detach(int* nccl_mask) {
   write();
 }
 
-void EventMask::open_window() {
+void EventMask::change(Events before, Events now) {
+  if (before == now) return;
   const std::lock_guard lock(mutex_);
-  ++windows_;
+  asking_ += (now != Events::none) - (before != Events::none);
+  timing_ += (now == Events::timed) - (before == Events::timed);
   write();
-}
-
-void EventMask::close_window() {
-  const std::lock_guard lock(mutex_);
-  --windows_;
-  write();
-}
-
-void EventMask::begin_silence() {
-  const std::lock_guard lock(mutex_);
-  ++silent_;
-  write();
-}
-
-void EventMask::end_silence() {
-  const std::lock_guard lock(mutex_);
-  // Its detach() follows and writes.
-  --silent_;
 }
 
 void EventMask::try_write() {
@@ -61,10 +45,8 @@ void EventMask::try_write() {
 }
 
 void EventMask::write() {
-  int users = 0;
-  for (const Target& target : targets_) users += target.users;
   const int own =
-      (users > silent_ ? abi::kCollectiveEvent : 0) | (windows_ > 0 ? abi::kKernelChannelEvent : 0);
+      (asking_ > 0 ? abi::kCollectiveEvent : 0) | (timing_ > 0 ? abi::kKernelChannelEvent : 0);
   const int chained = chained_events();
   for (const Target& target : targets_) {
     __atomic_store_n(target.mask, chained | own, __ATOMIC_RELAXED);

@@ -2,12 +2,13 @@
 
 // The set of events that NCCL reports. NCCL has one mask per process and reads it again and again,
 // so that it can change at any time. Several communicators share it: the mask is what the chained
-// profiler wants, collectives, which are counted unless all communicators are silent, and the
-// channel events while at least one window is open. Thread-safe; refresh() never waits.
+// profiler wants, and what any of the communicators does. Thread-safe; refresh() never waits.
 
 #include <atomic>
 #include <mutex>
 #include <vector>
+
+#include "plugins/nccl/tuning/events.h"
 
 namespace hocket::nccl::measure {
 
@@ -20,13 +21,8 @@ class EventMask {
   /// after that.
   void detach(int* nccl_mask);
 
-  void open_window();
-  void close_window();
-
-  /// One of the attached communicators wants no collectives any more, or is gone; to be called
-  /// before its detach().
-  void begin_silence();
-  void end_silence();
+  /// A communicator asks for other events than before; at first each asks for none.
+  void change(Events before, Events now);
 
   /// The mask that the chained profiler writes; it may do so at any time.
   int* chained() { return &chained_; }
@@ -50,8 +46,8 @@ class EventMask {
   int chained_ = 0;  // accessed with atomic operations, also by others
   std::atomic<int> written_chained_{0};
 
-  std::mutex mutex_;  // guards the members below, and writes to NCCL's masks
-  int windows_ = 0, silent_ = 0;
+  std::mutex mutex_;             // guards the members below, and writes to NCCL's masks
+  int asking_ = 0, timing_ = 0;  // communicators
   std::vector<Target> targets_;
 };
 

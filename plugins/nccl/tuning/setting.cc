@@ -5,8 +5,8 @@
 namespace hocket::nccl {
 namespace {
 
-constexpr char kVersion = 2;
-constexpr char kMeasures = 1, kOff = 2;
+constexpr char kVersion = 3;
+constexpr char kOff = static_cast<char>(Events::timed) + 1;
 constexpr std::size_t kHeaderBytes = 6, kEntryBytes = 5;
 
 void put_u16(std::string& bytes, int value) {
@@ -29,7 +29,7 @@ bool is_valid(const Choice& choice) {
 
 std::string encode(const Setting& setting) {
   if (setting.is_off) return {'H', 'S', kVersion, kOff, 0, 0};
-  std::string bytes = {'H', 'S', kVersion, static_cast<char>(setting.measures_times)};
+  std::string bytes = {'H', 'S', kVersion, static_cast<char>(setting.events)};
   int entries = 0;
   for (const Choice& choice : setting.choices) entries += choice.is_default() ? 0 : 1;
   put_u16(bytes, entries);
@@ -51,8 +51,8 @@ std::optional<Setting> decode_setting(std::string_view bytes) {
   const auto entries = static_cast<std::size_t>(u16_at(bytes, 4));
   if (bytes.size() != kHeaderBytes + entries * kEntryBytes) return std::nullopt;
   Setting setting;
-  setting.measures_times = bytes[3] == kMeasures;
   setting.is_off = bytes[3] == kOff;
+  if (!setting.is_off) setting.events = static_cast<Events>(bytes[3]);
   if (setting.is_off && entries > 0) return std::nullopt;
   int last = -1;
   for (std::size_t at = kHeaderBytes; at < bytes.size(); at += kEntryBytes) {

@@ -329,7 +329,7 @@ TEST_F(ChainTest, TheChainedProfilerHasItsOwnContextMaskAndEvents) {
   EXPECT_EQ(chained.comm_id, 77U);
   EXPECT_NE(chained.mask, &mask);
   EXPECT_EQ(mask, 2 | 16);
-  opened_communicators().front()->meter->want_channel_times(true);
+  time_collectives(opened_communicators().front()->meter);
   EXPECT_EQ(mask, 2 | 16 | 64);
   void* in_a = plugin->start_event(a, collective_event());
   void* in_b = plugin->start_event(b, collective_event());
@@ -367,7 +367,7 @@ TEST_F(ChainTest, BothGetTheChannelsThatBothWant) {
   void* profiler = open_profiler();
   measure::CollectiveMeter* meter = opened_communicators().front()->meter;
   for (const bool has_window : {false, true}) {
-    meter->want_channel_times(has_window);
+    has_window ? time_collectives(meter) : meter->ask_for(Events::counted);
     chained.started = 0;
     void* collective = plugin->start_event(profiler, collective_event());
     plugin->stop_event(collective);
@@ -389,7 +389,7 @@ TEST_F(ChainTest, BothGetTheChannelsThatBothWant) {
 TEST_F(ChainTest, AWindowBringsNothingToAProfilerThatHasNotAsked) {
   ChainedRecord& chained = chain_profiler(CHAINED_ALL, 0);
   void* profiler = open_profiler();
-  opened_communicators().front()->meter->want_channel_times(true);
+  time_collectives(opened_communicators().front()->meter);
   for (const std::uint64_t type : {1, 256, 512}) {
     EXPECT_EQ(plugin->start_event(profiler, event(type, nullptr)), nullptr);
   }
@@ -415,7 +415,7 @@ TEST_F(ChainTest, TheMaskOfAClosedCommunicatorIsNotTouched) {
   void* gone = open_profiler();
   void* open = plugin->open_profiler({5, 78, &other_mask, "other", 2, 8, 3, log});
   plugin->close_profiler(gone);
-  opened_communicators().back()->meter->want_channel_times(true);
+  time_collectives(opened_communicators().back()->meter);
   EXPECT_EQ(other_mask, 2 | 64);
   EXPECT_EQ(mask, 0);
   plugin->close_profiler(open);
@@ -443,7 +443,7 @@ TEST_F(ChainTest, FullSlotsLeaveTheChainedProfilerItsEvents) {
   ChainedRecord& chained = chain_profiler(CHAINED_ALL, 2 | 64);
   void* profiler = open_profiler();
   measure::CollectiveMeter* meter = opened_communicators().front()->meter;
-  meter->want_channel_times(true);
+  time_collectives(meter);
   for (int i = 0; i < measure::kSlots; ++i) plugin->start_event(profiler, collective_event());
   EXPECT_EQ(meter->losses().without_slot, 0U);
   chained.started = 0;
@@ -457,7 +457,7 @@ TEST_F(ChainTest, FullSlotsLeaveTheChainedProfilerItsEvents) {
 
 TEST_F(ChainTest, FullSlotsStillGiveAHandleToWhatWasAskedFor) {
   void* profiler = open_profiler();
-  opened_communicators().front()->meter->want_channel_times(true);
+  time_collectives(opened_communicators().front()->meter);
   for (int i = 0; i < measure::kSlots; ++i) plugin->start_event(profiler, collective_event());
   void* collective = plugin->start_event(profiler, collective_event());
   ASSERT_NE(collective, nullptr);
@@ -472,7 +472,7 @@ TEST_F(ChainTest, FullSlotsStillGiveAHandleToWhatWasAskedFor) {
 TEST_F(ChainTest, LateEventsDoNotReachAChainedProfilerThatIsClosed) {
   ChainedRecord& chained = chain_profiler(CHAINED_ALL, 2 | 64);
   void* profiler = open_profiler();
-  opened_communicators().front()->meter->want_channel_times(true);
+  time_collectives(opened_communicators().front()->meter);
   void* collective = plugin->start_event(profiler, collective_event());
   void* channel = plugin->start_event(profiler, channel_event(collective));
   plugin->close_profiler(profiler);

@@ -38,4 +38,12 @@ void forget_communicators();
 /// Sets whether open_communicator() returns null.
 void leave_communicators_alone(bool is_left_alone);
 
+/// Has the collectives timed that this thread launches, as a communicator does after a call.
+inline void time_collectives(measure::CollectiveMeter* meter) {
+  meter->called();
+  meter->ask_for(Events::timed);
+}
+/// Number of the first collective that is timed.
+inline constexpr std::uint64_t kFirstNumber = std::uint64_t{1} << 40;
+
 }  // namespace hocket::nccl

@@ -42,7 +42,7 @@ void run(int calls) {
   communicator.calls.clear();
   report_singles("getCollInfo", calls, info, nothing);
 
-  communicator.meter->want_channel_times(true);
+  time_collectives(communicator.meter);
   EventDescriptorV5 collective = {};
   collective.type = kCollectiveEvent;
   collective.collective.function = "AllReduce";

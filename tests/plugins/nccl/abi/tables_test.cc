@@ -240,7 +240,7 @@ TEST_P(TablesTest, AStaleContextDoesNotReachTheNextCommunicator) {
   void* tuner = open_tuner();
   ASSERT_EQ(opened_communicators().size(), 1U);
   const auto communicator = opened_communicators().front();
-  communicator->meter->want_channel_times(true);
+  time_collectives(communicator->meter);
   collective_info(old_tuner, &table, &channels);
   EXPECT_EQ(start_collective(old_profiler, 1, 1), nullptr);
   close_tuner(old_tuner);
@@ -266,7 +266,7 @@ TEST_P(TablesTest, TheTunerAloneOnlyPassesThrough) {
   EXPECT_EQ(channels, 0);
   EXPECT_TRUE(communicator->calls.empty());
   EXPECT_FALSE(communicator->meter->has_profiler());
-  communicator->meter->want_channel_times(true);
+  time_collectives(communicator->meter);
   EXPECT_EQ(mask, 0);
   close_tuner(tuner);
   EXPECT_EQ(communicator->times_closed, 1);
@@ -276,7 +276,7 @@ TEST_P(TablesTest, TheProfilerAloneMeasures) {
   void* profiler = open_profiler();
   const auto communicator = opened_communicators().front();
   EXPECT_TRUE(communicator->meter->has_profiler());
-  communicator->meter->want_channel_times(true);
+  time_collectives(communicator->meter);
   EXPECT_EQ(mask, kOwn);
   void* collective = start_collective(profiler, 9, 1);
   stop(collective);
@@ -367,12 +367,12 @@ TEST_P(TablesTest, MeasuresWhatRanBetweenStartAndLastStop) {
   void* tuner = open_tuner();
   measure::CollectiveMeter* meter = opened_communicators().front()->meter;
   EXPECT_EQ(start_collective(profiler, 1, 2), nullptr) << "outside of a window";
-  meter->want_channel_times(true);
+  time_collectives(meter);
   void* collective = start_collective(profiler, 2, 2);
   ASSERT_NE(collective, nullptr);
   stop(collective);
   // NCCL's proxy thread goes on alone, and the window may close meanwhile.
-  meter->want_channel_times(false);
+  meter->ask_for(Events::counted);
   measure::MeasuredCollective out;
   std::thread([&] {
     void* first = start_channel(profiler, collective, 0, kNow_ns + 100);
@@ -386,7 +386,7 @@ TEST_P(TablesTest, MeasuresWhatRanBetweenStartAndLastStop) {
     stop_channel(second, kNow_ns + 4000);
   }).join();
   ASSERT_TRUE(meter->pop(out));
-  EXPECT_EQ(out.sequence, 2U);
+  EXPECT_EQ(out.sequence, kFirstNumber);
   EXPECT_EQ(out.function, kAllGather);
   EXPECT_EQ(out.bytes, 256U * 4 * 8) << "as the tuner is told";
   EXPECT_EQ(out.algorithm, kRing);
@@ -402,7 +402,7 @@ TEST_P(TablesTest, MeasuresWhatRanBetweenStartAndLastStop) {
 TEST_P(TablesTest, SlotsAreUsedAgain) {
   void* profiler = open_profiler();
   measure::CollectiveMeter* meter = opened_communicators().front()->meter;
-  meter->want_channel_times(true);
+  time_collectives(meter);
   for (std::uint64_t i = 0; i < 3 * measure::kSlots; ++i) {
     void* collective = start_collective(profiler, i, 1);
     void* channel = start_channel(profiler, collective, 0, kNow_ns);
@@ -416,12 +416,17 @@ TEST_P(TablesTest, SlotsAreUsedAgain) {
   close_profiler(profiler);
 }
 
-TEST_P(TablesTest, LaunchesAreCountedOutsideOfWindows) {
+TEST_P(TablesTest, LaunchesAreCountedWhenTheyAreAskedFor) {
   void* profiler = open_profiler();
   measure::CollectiveMeter* meter = opened_communicators().front()->meter;
   meter->called();
+  EXPECT_EQ(mask, 0);
   EXPECT_EQ(start_collective(profiler, 1, 1), nullptr);
-  EXPECT_EQ(meter->launches(), 1u);
+  EXPECT_EQ(meter->launches(), 0u);
+  meter->ask_for(Events::counted);
+  EXPECT_EQ(mask, kCollectiveEvent);
+  EXPECT_EQ(start_collective(profiler, 2, 1), nullptr);
+  EXPECT_EQ(meter->launches(), 3u);
   close_profiler(profiler);
 }
 
@@ -429,7 +434,8 @@ TEST_P(TablesTest, OnlyTheWindowsOwnerIsMeasured) {
   void* a = open_profiler(0);
   void* b = open_profiler(1);
   const auto all = opened_communicators();
-  all[0]->meter->want_channel_times(true);
+  time_collectives(all[0]->meter);
+  all[1]->meter->ask_for(Events::counted);
   EXPECT_NE(start_collective(a, 1, 1), nullptr);
   EXPECT_EQ(start_collective(b, 1, 1), nullptr);
   close_profiler(a);
@@ -439,7 +445,7 @@ TEST_P(TablesTest, OnlyTheWindowsOwnerIsMeasured) {
 
 TEST_P(TablesTest, EventsThatNobodyAskedForGetNoHandle) {
   void* profiler = open_profiler();
-  opened_communicators().front()->meter->want_channel_times(true);
+  time_collectives(opened_communicators().front()->meter);
   void* collective = start_collective(profiler, 1, 1);
   for (const std::uint64_t type : {1, 4, 8, 16, 32, 128, 256, 512, 1024, 2048, 0}) {
     if (GetParam().profiler == 4 && type > 255) continue;
@@ -456,14 +462,14 @@ TEST_P(TablesTest, EventsThatNobodyAskedForGetNoHandle) {
 TEST_P(TablesTest, LateEventsDoNothing) {
   void* profiler = open_profiler();
   measure::CollectiveMeter* meter = opened_communicators().front()->meter;
-  meter->want_channel_times(true);
+  time_collectives(meter);
   void* collective = start_collective(profiler, 1, 2);
   void* channel = start_channel(profiler, collective, 0, kNow_ns);
   close_profiler(profiler);
   // The same meter serves the next communicator.
   void* next = open_profiler();
   ASSERT_EQ(opened_communicators()[1]->meter, meter);
-  meter->want_channel_times(true);
+  time_collectives(meter);
   void* fresh = start_collective(next, 7, 2);
   stop_channel(channel, kNow_ns + 1);
   void* late = start_channel(profiler, collective, 1, kNow_ns);
@@ -475,7 +481,7 @@ TEST_P(TablesTest, LateEventsDoNothing) {
   stop_channel(start_channel(next, fresh, 0, kNow_ns), kNow_ns + 8);
   stop_channel(start_channel(next, fresh, 1, kNow_ns), kNow_ns + 9);
   ASSERT_TRUE(meter->pop(out));
-  EXPECT_EQ(out.sequence, 7U);
+  EXPECT_EQ(out.sequence, kFirstNumber);
   EXPECT_EQ(out.time_ns, 9);
   close_profiler(next);
   stop_channel(late, kNow_ns + 1);
@@ -486,7 +492,7 @@ TEST_P(TablesTest, ToleratesNulls) {
   void* tuner = open_tuner();
   const auto communicator = opened_communicators().front();
   EXPECT_STREQ(communicator->identity.name, "");
-  communicator->meter->want_channel_times(true);
+  time_collectives(communicator->meter);
   communicator->on_decide = [](CostTable, int* its_channels) { *its_channels = 4; };
   collective_info(nullptr, &table, &channels);
   EXPECT_EQ(channels, 0);

@@ -28,7 +28,7 @@ using Json = nlohmann::json;
 using Lines = std::vector<std::string>;
 using Variables = std::map<std::string, std::string>;
 
-constexpr int kFine = 0, kRankDied = 4;
+constexpr int kFine = 0, kRankDied = 4, kLimit = 5;
 
 /// Eight collectives of one size, which take most of the time.
 constexpr const char* kOneSize =
@@ -55,7 +55,8 @@ class NcclPlugin : public ::testing::Test {
                          {"NCCL_PROFILER_PLUGIN", "hocket"},
                          {"NCCL_HOST_LOG", "1"},
                          {"HOCKET_STORE", folder_.file("own.db")},
-                         {"HOCKET_NCCL_EXPLORE", "0.3"}};
+                         {"HOCKET_NCCL_EXPLORE", "0.3"},
+                         {"HOCKET_NCCL_STEP_BACK", "0"}};
     if (daemon_) child.environment["HOCKET_DAEMON"] = daemon_->url();
     for (const auto& [name, value] : variables) child.environment[name] = value;
     child.out_path = folder_.file("out");
@@ -123,8 +124,8 @@ TEST_F(NcclPlugin, NeedsLibcAloneAndExportsItsTables) {
   std::istringstream all(symbols);
   std::set<std::string> exported;
   for (std::string line; std::getline(all, line);) {
-    // Images with glibc 2.35 are common.
-    for (const char* newer : {"GLIBC_2.36", "GLIBC_2.37", "GLIBC_2.38", "GLIBC_2.39"})
+    // RHEL 9 has glibc 2.34.
+    for (const char* newer : {"GLIBC_2.35", "GLIBC_2.36", "GLIBC_2.37", "GLIBC_2.38", "GLIBC_2.39"})
       EXPECT_EQ(line.find(newer), line.npos) << line;
     if (line.find(" UND ") != line.npos || line.find(" GLOBAL ") == line.npos) continue;
     exported.insert(line.substr(line.rfind(' ') + 1));
@@ -158,7 +159,7 @@ TEST_F(NcclPlugin, CanBeSwitchedOff) {
 TEST_F(NcclPlugin, SwitchesItselfOffWhereRanksShareADevice) {
   start_daemon();
   EXPECT_EQ(run({"--workload", workload(kOneSize), "--iterations", "3000", "--ranks", "3"},
-                {{"LD_PRELOAD", NCCL_FAKE_DRIVER}}),
+                {{"LD_PRELOAD", NCCL_FAKE_DRIVER}, {"HOCKET_NCCL_STEP_BACK", ""}}),
             kFine)
       << text_of("err");
   EXPECT_TRUE(says("NCCL is left alone: ranks 0 and ")) << text_of("err");
@@ -170,11 +171,37 @@ TEST_F(NcclPlugin, SwitchesItselfOffWhereRanksShareADevice) {
 }
 
 TEST_F(NcclPlugin, StaysOnASharedDeviceIfToldToAndSaysWhatItCost) {
-  EXPECT_EQ(run({"--workload", "ddp", "--iterations", "300"},
-                {{"LD_PRELOAD", NCCL_FAKE_DRIVER}, {"HOCKET_NCCL_SHARED_GPU", "1"}}),
+  EXPECT_EQ(run({"--workload", "ddp", "--iterations", "300"}, {{"LD_PRELOAD", NCCL_FAKE_DRIVER}}),
             kFine);
   EXPECT_FALSE(says("share a GPU"));
   EXPECT_TRUE(says("the plugin's cost: ")) << text_of("err");
+}
+
+TEST_F(NcclPlugin, SwitchesItselfOffWhereNcclsReportsMakeIterationsLonger) {
+  start_daemon();
+  auto ranks = start({"--workload", workload(kOneSize), "--iterations", "6000", "--limit", "60",
+                      "--event-us", "500"},
+                     {{"HOCKET_NCCL_STEP_BACK", ""}});
+  EXPECT_TRUE(
+      eventually([&] { return says("the plugin is off on all ranks"); }, std::chrono::minutes(1)))
+      << text_of("err");
+  EXPECT_TRUE(says("% longer while NCCL reports collectives to the plugin")) << text_of("err");
+  EXPECT_THAT(jobs(), IsEmpty());
+  EXPECT_THAT(end(*ranks), ::testing::AnyOf(kFine, kLimit)) << text_of("err");
+  EXPECT_EQ(result_["switches"], 0);
+  EXPECT_EQ(result_["mismatches"], 0);
+  EXPECT_EQ(result_["violations"], 0);
+}
+
+TEST_F(NcclPlugin, ComparesFirstAndTriesThen) {
+  start_daemon();
+  auto ranks = start({"--workload", workload(kOneSize), "--iterations", "9000"},
+                     {{"HOCKET_NCCL_STEP_BACK", ""}});
+  EXPECT_TRUE(eventually([&] { return says("trying trial"); }, std::chrono::minutes(2)))
+      << text_of("err");
+  EXPECT_EQ(end(*ranks), kFine) << text_of("err");
+  EXPECT_FALSE(says("NCCL is left alone"));
+  EXPECT_EQ(result_["mismatches"], 0);
 }
 
 TEST_F(NcclPlugin, TheTunerAloneSaysThatItNeedsTheProfiler) {
@@ -309,6 +336,17 @@ TEST_F(NcclPlugin, StoppedRanksAndOneSidedCallsNeverMakeRanksDiffer) {
     EXPECT_EQ(result_["mismatches"], 0);
     EXPECT_THAT(result_["deciding"], IsEmpty());
   }
+}
+
+TEST_F(NcclPlugin, AOneSidedCallBeforeLaunchesAreCountedIsNoticed) {
+  start_daemon();
+  EXPECT_EQ(run({"--workload", workload(kOneSize), "--iterations", "4000", "--ranks", "3",
+                 "--extra-call", "1@20"}),
+            kFine)
+      << text_of("err");
+  EXPECT_TRUE(says("rank 1 has made other calls than other ranks")) << text_of("err");
+  EXPECT_EQ(result_["switches"], 0);
+  EXPECT_EQ(result_["mismatches"], 0);
 }
 
 TEST_F(NcclPlugin, TheDeathOfARankLeavesNobodyWaitingInThePlugin) {

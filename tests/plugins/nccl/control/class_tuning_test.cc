@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/plugins/nccl/control/fake_job_clients.h"
 
 namespace hocket::nccl {
@@ -97,6 +99,15 @@ class ControlTest : public ::testing::Test {
   void iterate(int iterations, const std::vector<Call>& calls,
                std::int64_t iteration_ns = 100 * kMs) {
     for (int i = 0; i < iterations; ++i) iterate(calls, iteration_ns);
+  }
+
+  /// Lets the ranks begin to count launches without comparing what this costs.
+  void begin_counting(const std::vector<Call>& calls) {
+    options_.has_profiler = true;
+    options_.steps_back = false;
+    start();
+    while (control_->in_force().events != Events::counted) iterate(calls);
+    ranks_.schedules.clear();
   }
 
   /// NCCL's table: Ring/Simple is predicted best, Tree/LL forbidden.
@@ -367,12 +378,58 @@ TEST_F(ControlTest, RanksThatDoNotAgreeToSwitchOffAreAskedAgain) {
   EXPECT_THAT(ranks_.schedules, SizeIs(before));
 }
 
-TEST_F(ControlTest, EventsThatMakeIterationsSlowerAreNotAskedForAgain) {
+TEST_F(ControlTest, NothingIsChangedBeforeIterationsWithAndWithoutEventsWereCompared) {
+  options_.has_profiler = true;
+  clients_.starts["all_reduce 16MiB"] = kTreeSimple;
+  const std::vector<Call> calls = {{.bytes = 16 * kMiB}, {.bytes = 64}};
+  start();
+  while (control_->in_force().events == Events::none) iterate(calls);
+  EXPECT_GE(calls_ / calls.size(), PluginGuard::kCompared);
+  EXPECT_FALSE(job("all_reduce 16MiB").description.may_try());
+  iterate(28, calls);
+  std::vector<Events> events;
+  for (const Schedule& schedule : ranks_.schedules) {
+    ASSERT_THAT(schedule.entries, SizeIs(1));
+    const auto setting = decode_setting(schedule.payloads[0]);
+    events.push_back(setting->events);
+    const bool is_last = events.size() == ranks_.schedules.size();
+    EXPECT_EQ(setting->of(job("all_reduce 16MiB").description.of),
+              is_last ? kTreeSimple : Choice());
+  }
+  EXPECT_THAT(events, ElementsAre(Events::asked, Events::counted, Events::counted));
+  EXPECT_EQ(in_force("all_reduce 16MiB"), kTreeSimple);
+  EXPECT_TRUE(job("all_reduce 16MiB").description.may_try());
+}
+
+TEST_F(ControlTest, WhileItComparesJobsAreToldOfIterationsWithNcclsChoices) {
+  options_.has_profiler = true;
+  iterate(25, {{.bytes = 16 * kMiB}, {.bytes = 64}});
+  EXPECT_THAT(job("all_reduce 16MiB").iterations_ns, Not(IsEmpty()));
+}
+
+TEST_F(ControlTest, EventsThatMakeIterationsSlowerSwitchThePluginOff) {
   options_.has_profiler = true;
   const std::vector<Call> calls = {{.bytes = 16 * kMiB}, {.bytes = 64}};
+  start();
+  std::vector<Events> phases;
+  for (int i = 0; i < 300 && !control_->is_off(); ++i) {
+    const Events events = control_->in_force().events;
+    if (phases.empty() || phases.back() != events) phases.push_back(events);
+    iterate(calls, events == Events::none ? 100 * kMs : 110 * kMs);
+  }
+  EXPECT_TRUE(control_->is_off());
+  for (const auto& [name, job] : clients_.jobs) EXPECT_FALSE(job->is_open) << name;
+  EXPECT_THAT(said_, ::testing::Contains(HasSubstr(
+                         "NCCL is left alone: iterations take 10 % longer while NCCL reports")));
+  EXPECT_EQ(std::count(phases.begin(), phases.end(), Events::counted), 3);
+}
+
+TEST_F(ControlTest, TimingThatMakesIterationsSlowerIsNotRepeated) {
+  const std::vector<Call> calls = {{.bytes = 16 * kMiB}, {.bytes = 64}};
+  begin_counting(calls);
   const auto run = [&](int iterations) {
     for (int i = 0; i < iterations; ++i) {
-      const bool is_timed = control_ && control_->in_force().measures_times;
+      const bool is_timed = control_->in_force().events == Events::timed;
       iterate(calls, is_timed ? 130 * kMs : 100 * kMs);
     }
   };
@@ -418,13 +475,13 @@ Arbiter::RankStatistics sent(int rank, std::uint64_t first, std::int64_t time_ns
 }
 
 TEST_F(ControlTest, CollectivesAreMeasuredForAWhileAndTold) {
-  options_.has_profiler = true;
   const std::vector<Call> calls = {{.bytes = 16 * kMiB}, {.bytes = 64}};
+  begin_counting(calls);
   iterate(70, calls);
   ASSERT_THAT(ranks_.schedules, SizeIs(1));
   EXPECT_EQ(ranks_.schedules[0].entries[1].after_calls, 10 * calls.size());
-  EXPECT_TRUE(decode_setting(ranks_.schedules[0].payloads[0])->measures_times);
-  EXPECT_FALSE(decode_setting(ranks_.schedules[0].payloads[1])->measures_times);
+  EXPECT_EQ(decode_setting(ranks_.schedules[0].payloads[0])->events, Events::timed);
+  EXPECT_EQ(decode_setting(ranks_.schedules[0].payloads[1])->events, Events::counted);
   EXPECT_TRUE(ranks_.schedules[0].entries[1].is_return);
   for (int rank = 0; rank < 2; ++rank)
     ranks_.statistics.push_back(sent(rank, 100, (2 - rank) * kMs, 16 * kMiB, 20));
@@ -440,13 +497,12 @@ TEST_F(ControlTest, CollectivesAreMeasuredForAWhileAndTold) {
 }
 
 TEST_F(ControlTest, AProfileIsMeasuredWhenItIsWantedAndSaved) {
-  options_.has_profiler = true;
   const std::vector<Call> calls = {{.bytes = 16 * kMiB}, {.bytes = 64}};
-  iterate(20, calls);
+  begin_counting(calls);
   job("all_reduce 16MiB").wanted_profile = 5;
   iterate(3, calls);
   ASSERT_THAT(ranks_.schedules, SizeIs(1));
-  EXPECT_TRUE(decode_setting(ranks_.schedules[0].payloads[0])->measures_times);
+  EXPECT_EQ(decode_setting(ranks_.schedules[0].payloads[0])->events, Events::timed);
   EXPECT_EQ(ranks_.schedules[0].entries[1].after_calls, 5 * calls.size());
   for (int rank = 0; rank < 2; ++rank)
     ranks_.statistics.push_back(sent(rank, 100, (2 - rank) * kMs, 16 * kMiB));
@@ -466,7 +522,7 @@ TEST_F(ControlTest, WithoutRepeatingCallsCollectivesAreJudged) {
   run(2100);
   ASSERT_TRUE(clients_.jobs.contains("all_reduce 16MiB"));
   run(1000);
-  EXPECT_TRUE(control_->in_force().measures_times);
+  EXPECT_EQ(control_->in_force().events, Events::timed);
   for (int rank = 0; rank < 2; ++rank)
     ranks_.statistics.push_back(sent(rank, 100, (2 - rank) * kMs, size));
   run(1);

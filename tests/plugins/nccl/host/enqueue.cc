@@ -1,6 +1,8 @@
 #include "tests/plugins/nccl/host/enqueue.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 namespace hocket::nccl_host {
@@ -252,6 +254,8 @@ void Enqueuer::start_plan_events(Plan& plan) {
                             .protocol = protocol_name(launch.choice.protocol),
                             .parent_group = plan.group_event};
         profiler_.start(communicator.profiler_context(), &task.event, event);
+        std::this_thread::sleep_for(
+            std::chrono::duration<double, std::micro>(context_.options.event_us));
       }
       if (!plan.is_captured || reports) ++sequence;
     }

@@ -89,6 +89,8 @@ std::optional<Options> parse_options(int argc, char** argv, int& status) {
   app.add_option("--run-ahead", options.run_ahead)->check(CLI::NonNegativeNumber);
   app.add_option("--proxy-lag", options.proxy_lag)->check(CLI::Range(0, 60));
   app.add_option("--connect-us", options.connect_us)->check(CLI::NonNegativeNumber);
+  app.add_option("--event-us", options.event_us, "cost of an event of a collective")
+      ->check(CLI::NonNegativeNumber);
   app.add_flag("--registered", options.registered);
   app.add_option("--kill", kills, "RANK@CALL");
   app.add_option("--stop", stops, "RANK@CALL:MS");

@@ -29,6 +29,7 @@ struct Options {
   int run_ahead = 64;        ///< steps that a rank enqueues before they run; 0: none
   int proxy_lag = 2;         ///< collectives by which events of kernels are late
   double connect_us = 2000;  ///< duration of the first use of an algorithm
+  double event_us = 0;       ///< what each event of a collective costs the thread that calls
   bool registered = false;   ///< buffers are registered
 
   std::vector<Fault> faults = {};

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <set>
+#include <vector>
 
 namespace hocket::nccl::measure {
 namespace {
@@ -22,50 +23,112 @@ class CollectiveMeterTest : public ::testing::Test {
   std::unique_ptr<MeterPool> pool = std::make_unique<MeterPool>(mask);
 };
 
-TEST_F(CollectiveMeterTest, EveryMeterHasAWindowOfItsOwn) {
+TEST_F(CollectiveMeterTest, EveryMeterAsksForItself) {
   CollectiveMeter* a = pool->take();
   CollectiveMeter* b = pool->take();
   ASSERT_NE(a, b);
   a->profiler_opened();
   b->profiler_opened();
-  a->want_channel_times(true);
-  a->want_channel_times(true);
+  EXPECT_EQ(nccl, 0);
+  a->ask_for(Events::timed);
+  a->ask_for(Events::timed);
   EXPECT_EQ(nccl, kOwn);
-  EXPECT_FALSE(b->wants_channel_times());
-  b->want_channel_times(true);
-  a->want_channel_times(false);
-  a->want_channel_times(false);
-  EXPECT_EQ(nccl, kOwn) << "b's window is open";
-  b->want_channel_times(false);
+  EXPECT_EQ(b->events(), Events::none);
+  b->ask_for(Events::timed);
+  a->ask_for(Events::counted);
+  a->ask_for(Events::counted);
+  EXPECT_EQ(nccl, kOwn) << "b's collectives are timed";
+  b->ask_for(Events::none);
   EXPECT_EQ(nccl, kCounted);
 }
 
-TEST_F(CollectiveMeterTest, AWindowNeedsAProfilerAndEndsWithIt) {
+TEST_F(CollectiveMeterTest, EventsNeedAProfilerAndEndWithIt) {
   CollectiveMeter* meter = pool->take();
-  meter->want_channel_times(true);
-  EXPECT_EQ(nccl, kCounted);
-  EXPECT_FALSE(meter->wants_channel_times());
+  meter->ask_for(Events::timed);
+  EXPECT_EQ(nccl, 0);
+  EXPECT_EQ(meter->events(), Events::none);
   meter->profiler_opened();
-  meter->want_channel_times(true);
+  meter->ask_for(Events::timed);
   EXPECT_EQ(nccl, kOwn);
   meter->profiler_closed();
-  EXPECT_EQ(nccl, kCounted);
-  meter->want_channel_times(true);
-  EXPECT_EQ(nccl, kCounted);
+  EXPECT_EQ(nccl, 0);
+  meter->ask_for(Events::timed);
+  EXPECT_EQ(nccl, 0);
 }
 
 TEST_F(CollectiveMeterTest, CountsWhatTheCallingThreadLaunches) {
   CollectiveMeter* meter = pool->take();
-  meter->launched();
+  meter->profiler_opened();
+  meter->ask_for(Events::counted);
+  meter->launched(0);
   EXPECT_EQ(meter->launches(), 0u) << "nothing was called";
   meter->called();
-  meter->launched();
-  meter->launched();
+  meter->launched(0);
+  meter->launched(0);  // of another function
   // As a graph that is replayed.
-  std::thread([&] { meter->launched(); }).join();
+  std::thread([&] { meter->launched(1); }).join();
   EXPECT_EQ(meter->launches(), 2u);
+  meter->profiler_closed();
   pool->give_back(meter);
   EXPECT_EQ(pool->take()->launches(), 0u);
+}
+
+TEST_F(CollectiveMeterTest, CountsFromTheGateOnAtWhichCountingBeginsWithNcclsNumber) {
+  CollectiveMeter* meter = pool->take();
+  meter->profiler_opened();
+  meter->called();
+  meter->launched(70);
+  EXPECT_EQ(meter->launches(), 0u) << "for another communicator";
+  meter->ask_for(Events::asked);
+  meter->launched(71);
+  EXPECT_EQ(meter->launches(), 0u) << "perhaps on this rank alone";
+  meter->ask_for(Events::counted);
+  meter->launched(72);
+  meter->ask_for(Events::timed);
+  meter->launched(73);
+  meter->ask_for(Events::counted);
+  EXPECT_EQ(meter->launches(), 74u);
+  meter->ask_for(Events::none);
+  EXPECT_EQ(meter->launches(), 0u);
+}
+
+TEST_F(CollectiveMeterTest, NumbersAreThoseSinceTimingBeganWhateverNcclCountedBefore) {
+  const auto numbers_of = [&](std::uint64_t counted_before) {
+    CollectiveMeter* meter = pool->take();
+    meter->profiler_opened();
+    meter->called();
+    std::vector<std::uint64_t> numbers;
+    std::uint64_t nccl_number = counted_before;
+    for (int timing = 0; timing < 2; ++timing) {
+      meter->ask_for(Events::timed);
+      for (const int function : {4, 2, 4, -1}) {
+        MeasuredCollective collective{.sequence = nccl_number++, .function = function};
+        EXPECT_TRUE(meter->renumber(collective));
+        if (function >= 0) numbers.push_back(collective.sequence);
+      }
+      meter->ask_for(Events::counted);
+      nccl_number += 10;
+    }
+    meter->profiler_closed();
+    pool->give_back(meter);
+    return numbers;
+  };
+  const auto numbers = numbers_of(0);
+  EXPECT_EQ(numbers, numbers_of(77));
+  EXPECT_LT(numbers[0], numbers[2]);
+  EXPECT_LT(numbers[2], numbers[3]) << "numbers rise through all times of timing";
+}
+
+TEST_F(CollectiveMeterTest, AReplayBeforeTheFirstCallHasNoNumber) {
+  CollectiveMeter* meter = pool->take();
+  meter->profiler_opened();
+  meter->called();
+  meter->ask_for(Events::timed);
+  MeasuredCollective replayed{.sequence = 5, .function = 4};
+  std::thread([&] { EXPECT_FALSE(meter->renumber(replayed)); }).join();
+  MeasuredCollective called{.sequence = 6, .function = 4};
+  EXPECT_TRUE(meter->renumber(called));
+  std::thread([&] { EXPECT_TRUE(meter->renumber(replayed)); }).join();
 }
 
 TEST_F(CollectiveMeterTest, ANewUserSeesNothingOfTheOldOne) {

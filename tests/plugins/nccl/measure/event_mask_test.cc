@@ -9,56 +9,41 @@
 namespace hocket::nccl::measure {
 namespace {
 
-constexpr int kAsked = 2 | 64;
+constexpr int kAllOwn = 2 | 64;
 constexpr int kOnlyCounted = 2;
 
-TEST(EventMask, IsTheUnionOfWindowsAndTheChainedProfiler) {
+TEST(EventMask, IsTheUnionOfWhatCommunicatorsAndTheChainedProfilerWant) {
   EventMask mask;
   int nccl = 0;
   mask.attach(&nccl);
-  EXPECT_EQ(nccl, kOnlyCounted);
-  mask.open_window();
-  mask.open_window();
-  EXPECT_EQ(nccl, kAsked);
-  mask.close_window();
-  EXPECT_EQ(nccl, kAsked) << "one window is still open";
+  EXPECT_EQ(nccl, 0) << "nobody has asked";
+  mask.change(Events::none, Events::timed);
+  mask.change(Events::none, Events::timed);
+  EXPECT_EQ(nccl, kAllOwn);
+  mask.change(Events::timed, Events::counted);
+  EXPECT_EQ(nccl, kAllOwn) << "one is still timed";
   *mask.chained() = 1 | 2 | 8;
   mask.refresh();
-  EXPECT_EQ(nccl, kAsked | 1 | 8);
-  mask.close_window();
+  EXPECT_EQ(nccl, kAllOwn | 1 | 8);
+  mask.change(Events::timed, Events::none);
   EXPECT_EQ(nccl, 1 | 2 | 8);
   *mask.chained() = 0;
   mask.refresh();
+  EXPECT_EQ(nccl, kOnlyCounted) << "the other one is counted";
+  mask.change(Events::counted, Events::counted);
   EXPECT_EQ(nccl, kOnlyCounted);
-}
-
-TEST(EventMask, HasNoCollectivesWhenAllCommunicatorsAreSilent) {
-  EventMask mask;
-  int nccl = 0;
-  mask.attach(&nccl);
-  mask.attach(&nccl);
-  mask.begin_silence();
-  EXPECT_EQ(nccl, kOnlyCounted) << "the other one counts them";
-  mask.begin_silence();
+  mask.change(Events::counted, Events::asked);
+  EXPECT_EQ(nccl, kOnlyCounted);
+  mask.change(Events::asked, Events::none);
   EXPECT_EQ(nccl, 0);
-  *mask.chained() = 8;
-  mask.refresh();
-  EXPECT_EQ(nccl, 8) << "the chained profiler goes on";
-  mask.attach(&nccl);
-  EXPECT_EQ(nccl, 8 | kOnlyCounted);
-  mask.end_silence();
-  mask.detach(&nccl);
-  EXPECT_EQ(nccl, 8 | kOnlyCounted);
-  mask.detach(&nccl);
-  EXPECT_EQ(nccl, 8) << "the one that is left is silent";
 }
 
-TEST(EventMask, ANewCommunicatorFindsTheOpenWindow) {
+TEST(EventMask, ANewCommunicatorFindsWhatOthersAskFor) {
   EventMask mask;
-  mask.open_window();
+  mask.change(Events::none, Events::timed);
   int nccl = 0;
   mask.attach(&nccl);
-  EXPECT_EQ(nccl, kAsked);
+  EXPECT_EQ(nccl, kAllOwn);
 }
 
 TEST(EventMask, KeepsEachCopyOfNcclUpToDateUntilItsLastUserLeaves) {
@@ -68,27 +53,27 @@ TEST(EventMask, KeepsEachCopyOfNcclUpToDateUntilItsLastUserLeaves) {
   mask.attach(&a);
   mask.attach(&b);
   mask.detach(&a);
-  mask.open_window();
-  EXPECT_EQ(a, kAsked);
-  EXPECT_EQ(b, kAsked);
-  mask.close_window();
+  mask.change(Events::none, Events::timed);
+  EXPECT_EQ(a, kAllOwn);
+  EXPECT_EQ(b, kAllOwn);
+  mask.change(Events::timed, Events::none);
   mask.detach(&a);
-  mask.open_window();
+  mask.change(Events::none, Events::timed);
   EXPECT_EQ(a, 0) << "written to after the last user left";
-  EXPECT_EQ(b, kAsked);
+  EXPECT_EQ(b, kAllOwn);
 }
 
-TEST(EventMask, TheLastUserLeavesItWithoutTheEventsOfWindows) {
+TEST(EventMask, TheLastUserLeavesItWithoutOwnEvents) {
   EventMask mask;
   int a = 0, b = 0;
   mask.attach(&a);
   mask.attach(&b);
   *mask.chained() = 8;
-  mask.open_window();
-  EXPECT_EQ(a, kAsked | 8);
+  mask.change(Events::none, Events::timed);
+  EXPECT_EQ(a, kAllOwn | 8);
   mask.detach(&a);
   EXPECT_EQ(a, 8);
-  EXPECT_EQ(b, kAsked | 8);
+  EXPECT_EQ(b, kAllOwn | 8);
 }
 
 TEST(EventMask, ToleratesNullAndMasksThatItDoesNotKnow) {
@@ -97,7 +82,7 @@ TEST(EventMask, ToleratesNullAndMasksThatItDoesNotKnow) {
   mask.attach(nullptr);
   mask.detach(nullptr);
   mask.detach(&unknown);
-  mask.open_window();
+  mask.change(Events::none, Events::timed);
   EXPECT_EQ(unknown, 5);
 }
 
@@ -110,15 +95,15 @@ TEST(EventMask, EndsInTheLastStateHoweverThreadsInterleave) {
     for (int t = 0; t < 4; ++t) {
       threads.emplace_back([&mask, t] {
         for (int i = 0; i < 20; ++i) {
-          mask.open_window();
-          if (t != 0 || i < 19) mask.close_window();
+          mask.change(Events::none, Events::timed);
+          if (t != 0 || i < 19) mask.change(Events::timed, Events::none);
         }
       });
     }
     for (auto& thread : threads) thread.join();
-    ASSERT_EQ(__atomic_load_n(&nccl, __ATOMIC_RELAXED), kAsked);
-    mask.close_window();
-    ASSERT_EQ(__atomic_load_n(&nccl, __ATOMIC_RELAXED), kOnlyCounted);
+    ASSERT_EQ(__atomic_load_n(&nccl, __ATOMIC_RELAXED), kAllOwn);
+    mask.change(Events::timed, Events::none);
+    ASSERT_EQ(__atomic_load_n(&nccl, __ATOMIC_RELAXED), 0);
   }
 }
 

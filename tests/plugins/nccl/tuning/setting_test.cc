@@ -11,7 +11,7 @@ using abi::kAlgorithms, abi::kProtocols;
 
 Setting random_setting(std::mt19937& random) {
   Setting setting;
-  setting.measures_times = random() % 2 == 0;
+  setting.events = static_cast<Events>(random() % 4);
   for (Choice& choice : setting.choices) {
     if (random() % 8 != 0) continue;
     choice.channels = static_cast<std::uint8_t>(random() % (kMostChannels + 1));
@@ -45,7 +45,7 @@ TEST(Setting, OffHasNoEntriesAndThereIsNoFurtherMode) {
   one.choices[3] = {0, 0, 1};
   std::string bytes = encode(one);
   EXPECT_TRUE(decode_setting(bytes));
-  for (const char mode : {'\2', '\3', '\xff'}) {
+  for (const char mode : {'\4', '\5', '\xff'}) {
     bytes[3] = mode;
     EXPECT_FALSE(decode_setting(bytes)) << static_cast<int>(mode);
   }
