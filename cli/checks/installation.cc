@@ -43,9 +43,10 @@ DoctorCheck check_client_library(const fs::path& prefix, const std::string& vari
   for (const std::string& candidate : candidates) {
     check.found += (check.found.empty() ? "none of " : ", ") + candidate;
   }
-  check.remedy = variable.empty() ? "install libhocket-client1, or name the file in "
-                                    "HOCKET_CLIENT_LIBRARY"
-                                  : "HOCKET_CLIENT_LIBRARY must name the library's file";
+  check.remedy = variable.empty()
+                     ? "install hocket's wheel or libhocket-client1, or name the file in "
+                       "HOCKET_CLIENT_LIBRARY"
+                     : "HOCKET_CLIENT_LIBRARY must name the library's file";
   return check;
 }
 
@@ -74,8 +75,10 @@ std::vector<DoctorCheck> check_installation(const Installation& installation,
       {.what = "program",
        .found = "hocket " + installation.version + ", " + installation.program.string()},
       check_client_library(prefix, installation.client_library, probe),
-      check_files("Python package", {share / "hocket/python/hocket/torch/__init__.py"},
-                  "install python3-hocket, for `hocket torch`"),
+      // pip installs the program into the package.
+      check_files("Python package",
+                  {share / "hocket/python/hocket/torch/__init__.py", prefix / "torch/__init__.py"},
+                  "install hocket's wheel or python3-hocket, for `hocket torch`"),
       check_files("manual pages", {share / "man/man1/hocket.1.gz", share / "man/man1/hocket.1"},
                   "cmake --install, or the package hocket, brings them"),
       check_files("completion", {share / "bash-completion/completions/hocket"},

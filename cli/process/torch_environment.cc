@@ -28,7 +28,7 @@ bool is_trusted(const fs::path& folder) {
 }
 
 /// Returns the folder that holds the package.
-Result<fs::path> found_package(const fs::path& installed, const fs::path& built,
+Result<fs::path> found_package(const fs::path& installation, const fs::path& built,
                                const Environment& environment) {
   const std::string given = environment("HOCKET_PYTHON").value_or("");
   if (!given.empty()) {
@@ -40,7 +40,11 @@ Result<fs::path> found_package(const fs::path& installed, const fs::path& built,
                        (fs::path(given) / kAutorun).string() +
                        "; set it to the folder that holds the package hocket, or unset it");
   }
+  const fs::path installed = installation / "share" / "hocket" / "python";
   if (has_package(installed)) return installed;
+  // pip installs this program into the package.
+  if (installation.filename() == "hocket" && has_package(installation.parent_path()))
+    return installation.parent_path();
   if (has_package(built) && is_trusted(built)) return built;
   return failure(ErrorCode::not_found,
                  "the package for Python was not found: there is no " +
@@ -51,9 +55,9 @@ Result<fs::path> found_package(const fs::path& installed, const fs::path& built,
 }
 
 /// Returns the folder of the package as PYTHONPATH takes it.
-Result<std::string> package_folder(const fs::path& installed, const fs::path& built,
+Result<std::string> package_folder(const fs::path& installation, const fs::path& built,
                                    const Environment& environment) {
-  const auto folder = found_package(installed, built, environment);
+  const auto folder = found_package(installation, built, environment);
   HOCKET_TRY(folder);
   if (folder->string().find(':') != std::string::npos) {
     return failure(ErrorCode::invalid_argument,
@@ -70,10 +74,11 @@ Result<std::map<std::string, std::string>> torch_environment(const TorchSettings
                                                              const Environment& environment,
                                                              const fs::path& built) {
   const fs::path installation = program.parent_path().parent_path();
-  const auto package =
-      package_folder(installation / "share" / "hocket" / "python", built, environment);
+  const auto package = package_folder(installation, built, environment);
   HOCKET_TRY(package);
-  std::string path = *package + "/hocket/torch/autorun:" + *package;
+  // Python files of this folder find the package. Beside it may be others, which the job must not
+  // see.
+  std::string path = *package + "/hocket/torch/autorun";
   const auto old = environment("PYTHONPATH");
   // An empty entry would be the working directory.
   if (old && !old->empty()) path += ":" + *old;

@@ -28,6 +28,7 @@ enum class BehindDashes { nothing, command };
   VERB(fetch, command)        \
   VERB(with, command)         \
   VERB(torch, command)        \
+  VERB(nccl, command)         \
   VERB(simulate, nothing)     \
   VERB(replay, nothing)       \
   VERB(explain, nothing)      \

@@ -258,6 +258,7 @@ TEST_F(HostileText, IsTextInEveryViewOfEveryVerb) {
   each("topology", {{}, {"--json"}}, {});
   each("run", {{"--ranks", "1", "--", "/nonexistent" + bytes_}}, {});
   each("torch", {{"--", "/nonexistent" + bytes_}}, {});
+  each("nccl", {{"--", "/nonexistent" + bytes_}}, {});
   each("param-server", {{"--listen", bytes_}}, {});
   each("serve", {{"--listen", bytes_}, {"--token-file", "/nonexistent" + bytes_}}, store);
   each("web", {{"--port", bytes_}}, store);

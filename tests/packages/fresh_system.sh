@@ -3,68 +3,16 @@
 #
 #   fresh_system.sh SOURCES PACKAGES
 #
-# The system is made by debootstrap from the mirror that this machine's apt uses. Exits 77, with the
-# reason, where it cannot be made.
+# Exits 77, with the reason, where the system cannot be made.
 set -eu
 
 . "$(dirname -- "$0")/own_mounts.sh"
+. "$(dirname -- "$0")/new_system.sh"
 sources=$1 packages=$2
 
-skip() {
-  echo "$1" >&2
-  exit 77
-}
-fail() {
-  echo "fresh_system: $1" >&2
-  exit 1
-}
-
-command -v debootstrap >/dev/null || skip "debootstrap is not installed"
 release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
-# shellcheck disable=SC2016 # apt's own names
-mirror=$(apt-get indextargets --format '$(ORIGIN) $(CODENAME) $(REPO_URI)' 'Created-By: Packages' |
-  awk -v release="$release" '$1 == "Debian" && $2 == release { sub("/$", "", $3); print $3; exit }')
-[ -n "$mirror" ] || skip "apt has no index of Debian $release"
+new_system "$release"
 
-work=$(mktemp -d "${TMPDIR:-/tmp}/hocket-system-XXXXXX")
-root=$work/root
-# shellcheck disable=SC2317 # it is called
-finish() {
-  umount --lazy "$root/proc" 2>/dev/null || true
-  umount --lazy "$work" 2>/dev/null || true
-  rmdir "$work"
-}
-trap finish EXIT
-trap 'exit 1' HUP INT TERM
-# In memory where there is room: many small files are written.
-mount -t tmpfs -o size=3g,mode=0755 none "$work"
-
-began=$(date +%s)
-took() {
-  echo "== $1: $(($(date +%s) - began)) s since the start"
-}
-if ! /usr/lib/apt/apt-helper download-file "$mirror/dists/$release/InRelease" "$work/release" \
-  >"$work/log" 2>&1; then
-  cat "$work/log" >&2
-  skip "the mirror $mirror cannot be reached"
-fi
-if ! debootstrap --variant=minbase "$release" "$root" "$mirror" >"$work/log" 2>&1; then
-  tail -n 20 "$work/log" >&2
-  fail "debootstrap could not make a system from $mirror"
-fi
-took "a new Debian $release"
-mount -t proc proc "$root/proc"
-apt-config dump Acquire::http Acquire::https >"$root/etc/apt/apt.conf.d/90acquire" || true
-cp /etc/resolv.conf "$root/etc/resolv.conf"
-cp /etc/hosts "$root/etc/hosts"
-echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/fast"
-# A package's own files are what is tested, so documentation and manual pages are installed.
-rm -f "$root/etc/dpkg/dpkg.cfg.d/docker"
-
-within() {
-  env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
-    DEBIAN_FRONTEND=noninteractive chroot "$root" "$@"
-}
 # Prints the files and users of hocket in the system.
 ours() {
   (cd "$root" && find . -path ./proc -prune -o -name '*hocket*' -print | sort)

@@ -31,7 +31,7 @@ files=$(cd "$work/client" && find . -type f)
 # `hocket torch` finds the package and the library that were installed with it.
 torch=$(env -u HOCKET_CLIENT_LIBRARY "$prefix/bin/hocket" torch -- env)
 for variable in "HOCKET_CLIENT_LIBRARY=$prefix/$libdir/libhocket_client.so.1" \
-  "PYTHONPATH=$prefix/share/hocket/python/hocket/torch/autorun:$prefix/share/hocket/python"; do
+  "PYTHONPATH=$prefix/share/hocket/python/hocket/torch/autorun"; do
   case $torch in
     *"$variable"*) ;;
     *) fail "hocket torch does not set $variable" ;;

@@ -10,13 +10,12 @@
 #include "cli/base/command_line.h"
 #include "cli/process/exec_command.h"
 #include "cli/process/torch_environment.h"
+#include "cli/verbs/launch/explore_option.h"
 #include "cli/verbs/verb.h"
 #include "core/base/text.h"
 
 namespace hocket {
 namespace {
-
-constexpr double kMostExploredPercent = 50;
 
 Result<int> run_with_torch(const TorchSettings& settings, VerbContext& context) {
   auto words = required_command(context.command, "torch");
@@ -38,15 +37,7 @@ Result<int> run_with_torch(const TorchSettings& settings, VerbContext& context) 
 void add_torch(CLI::App& program, VerbAction& action) {
   auto settings = std::make_shared<TorchSettings>();
   auto* verb = program.add_subcommand("torch", "run a PyTorch program that hocket tunes");
-  verb->add_option_function<std::string>(
-      "--explore",
-      [settings](const std::string& text) {
-        const auto share = parse_percent(text, kMostExploredPercent);
-        if (!share) throw CLI::ValidationError("--explore", share.error().message);
-        settings->explore = *share;
-      },
-      "share of the training time that trying candidates may cost, such as 3% (default: "
-      "$HOCKET_TORCH_EXPLORE)");
+  add_explore_option(*verb, settings->explore, "HOCKET_TORCH_EXPLORE");
   verb->add_flag("--schedule", settings->schedule,
                  "let the communication of a step overlap with the next forward pass");
   auto* store = verb->add_option("--store", settings->store,

@@ -5,6 +5,8 @@ import functools
 import os
 
 NAME = "libhocket_client.so.1"
+# Where a wheel has it.
+_BESIDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib", NAME)
 
 
 class Error(Exception):
@@ -14,13 +16,13 @@ class Error(Exception):
 @functools.cache
 def library():
     """Returns the library; raises Error, with what to do, where there is none."""
-    file = os.environ.get("HOCKET_CLIENT_LIBRARY") or NAME
+    beside = _BESIDE if os.path.exists(_BESIDE) else NAME
+    file = os.environ.get("HOCKET_CLIENT_LIBRARY") or beside
     try:
         opened = ctypes.CDLL(file)
     except OSError as error:
-        raise Error(f"hocket's library cannot be opened ({error}); build it (scripts/build release "
-                    "hocket_client_c) and name the file in HOCKET_CLIENT_LIBRARY, or its folder in "
-                    "LD_LIBRARY_PATH") from None
+        raise Error(f"hocket's library cannot be opened ({error}); install hocket's "
+                    "wheel, which has it, or name the file in HOCKET_CLIENT_LIBRARY") from None
     opened.hocket_error.restype = ctypes.c_char_p
     return opened
 

@@ -69,6 +69,12 @@ TEST_F(InstallationChecks, FindWhatLiesBesideTheProgram) {
   }
 }
 
+TEST_F(InstallationChecks, FindThePackageIntoWhichPipHasInstalledTheProgram) {
+  make("torch/__init__.py");
+  EXPECT_EQ(check("Python package", std::nullopt),
+            (DoctorCheck{.what = "Python package", .found = folder_.file("torch/__init__.py")}));
+}
+
 TEST_F(InstallationChecks, FindTheClientLibraryOfThisInstallationFirst) {
   make("lib/libhocket_client.so.1");
   const ProbedLibrary library{folder_.file("lib/libhocket_client.so.1"), HOCKET_CLIENT_ABI};

@@ -50,7 +50,7 @@ class TorchEnvironment : public ::testing::Test {
   }
 
   std::string path_of(const std::string& package) const {
-    return package + "/hocket/torch/autorun:" + package;
+    return package + "/hocket/torch/autorun";
   }
 
   TemporaryFolder folder_;
@@ -58,7 +58,7 @@ class TorchEnvironment : public ::testing::Test {
 
 TEST_F(TorchEnvironment, PythonFindsThePackageBeforeAnythingElse) {
   const std::string package = install("a");
-  const std::string path = package + "/hocket/torch/autorun:" + package;
+  const std::string path = path_of(package);
   EXPECT_THAT(variables("a", {}, {}).value(),
               UnorderedElementsAre(Pair("HOCKET_TORCH", "1"), Pair("PYTHONPATH", path)));
   EXPECT_EQ(variables("a", {}, {{"PYTHONPATH", "/x:/y"}}).value()["PYTHONPATH"], path + ":/x:/y");
@@ -102,6 +102,14 @@ TEST_F(TorchEnvironment, TheUsersOwnFolderIsTakenBeforeAllOthers) {
   EXPECT_EQ(variables("a", {}, {{"HOCKET_PYTHON", own}}).value()["PYTHONPATH"], path_of(own));
   EXPECT_EQ(variables("a", {}, {{"HOCKET_PYTHON", ""}}).value()["PYTHONPATH"],
             path_of(folder_.file("a/share/hocket/python")));
+}
+
+TEST_F(TorchEnvironment, WhatPipHasInstalledIsFoundAroundTheProgram) {
+  build();
+  const std::string packages = folder_.file("site-packages");
+  std::filesystem::create_directories(packages + "/hocket/torch/autorun");
+  std::ofstream(packages + "/hocket/torch/autorun/sitecustomize.py");
+  EXPECT_EQ(variables("site-packages/hocket", {}, {}).value()["PYTHONPATH"], path_of(packages));
 }
 
 TEST_F(TorchEnvironment, NothingTakesThePlaceOfTheUsersOwnFolder) {

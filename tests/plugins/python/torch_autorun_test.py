@@ -1,6 +1,7 @@
 """Programs that do not call hocket, started as `hocket torch` starts them."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -210,6 +211,20 @@ scheduler =""")
                                    "HOCKET_DAEMON (`hocket serve` starts one); it trains with "
                                    "bucket_cap_bytes 1 MiB (the model fits; DDP's own cap is "
                                    "25 MiB)"])
+
+    def test_the_package_of_this_folder_is_found_and_nothing_beside_it(self):
+        program = "import hocket; print(hocket.__file__); import beside"
+        with tempfile.TemporaryDirectory() as folder:
+            copy = os.path.join(folder, "hocket")
+            shutil.copytree(os.path.join(PACKAGES, "hocket"), copy)
+            with open(os.path.join(folder, "beside.py"), "w"):
+                pass
+            variables = os.environ | {"PYTHONPATH": os.path.join(copy, "torch", "autorun"),
+                                      "HOCKET_TORCH": "1"}
+            done = subprocess.run([sys.executable, "-c", program], env=variables, cwd="/",
+                                  capture_output=True, text=True, timeout=100)
+            self.assertEqual(done.stdout, os.path.join(copy, "__init__.py") + "\n")
+        self.assertIn("No module named 'beside'", done.stderr)
 
     def test_a_process_without_pytorch_imports_nothing_more(self):
         printed = python("-c", "import sys; print([name for name in sys.modules"

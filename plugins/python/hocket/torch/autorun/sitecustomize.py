@@ -1,7 +1,7 @@
 """Imported by Python as it starts, where `hocket torch` has put this folder into PYTHONPATH.
 
 With HOCKET_TORCH set, models are tuned as soon as PyTorch is imported and they train
-(hocket_autorun.py). A process that does not import PyTorch pays for an entry in
+(hocket_autorun.py). A process that does not import PyTorch pays for two entries in
 sys.meta_path. Whatever fails here, the program starts as without hocket.
 """
 
@@ -12,7 +12,19 @@ import os
 import sys
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
+_PACKAGE = os.path.dirname(os.path.dirname(_FOLDER))
 _NO = {"", "off", "0", "no", "false"}
+
+
+class _OwnPackage:
+    """Finds the package hocket that this file is of, and nothing else that is installed beside it:
+    the process may have other packages of the same names."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "hocket":
+            return None
+        return importlib.util.spec_from_file_location(
+            name, os.path.join(_PACKAGE, "__init__.py"), submodule_search_locations=[_PACKAGE])
 
 
 class _AfterImport:
@@ -78,6 +90,7 @@ def _run_shadowed():
 
 
 if os.environ.get("HOCKET_TORCH", "").lower() not in _NO:
+    sys.meta_path.insert(0, _OwnPackage())
     sys.meta_path.insert(0, _AfterImport({
         "torch.nn.parallel.distributed": _watch("watch_ddp"),
         # The module that defines fully_shard, since programs import it from several others.
