@@ -45,11 +45,11 @@ def needed_by(path):
     return found
 
 
-def make_small_archive(users, folder):
+def make_small_archive(large, users, small):
     """Links a libarchive of those functions alone which `users` call."""
     symbols = sorted({symbol for path in users
                       for symbol in re.findall(r" U (archive_\w+)", output_of("nm", "-D", path))})
-    exports, source = folder / "archive.map", folder / "archive.c"
+    exports, source = small.with_name("archive.map"), small.with_name("archive.c")
     exports.write_text("{ global: " + " ".join(f"{name};" for name in symbols)
                        + " local: *; };\n")
     # Only names of temporary files are made of it, in functions that are not called. glibc has it
@@ -57,11 +57,11 @@ def make_small_archive(users, folder):
     source.write_text("#include <sys/random.h>\n"
                       "void arc4random_buf(void* bytes, unsigned long size) {\n"
                       "  if (getrandom(bytes, size, 0) != (long)size) __builtin_trap();\n}\n")
-    libraries = [f"-l:{name}" for name in needed_by(folder / "full" / ARCHIVE)]
-    subprocess.run(["gcc", "-shared", "-O2", "-fPIC", "-o", folder / ARCHIVE, source,
+    subprocess.run(["gcc", "-shared", "-O2", "-fPIC", "-o", small, source,
                     f"-Wl,-soname,{ARCHIVE}", f"-Wl,--version-script={exports}",
                     *[f"-Wl,-u,{name}" for name in symbols], "-l:libarchive.a",
-                    "-Wl,--gc-sections,--as-needed,--no-undefined", *libraries], check=True)
+                    "-Wl,--gc-sections,--as-needed,--no-undefined",
+                    *[f"-l:{name}" for name in needed_by(large)]], check=True)
 
 
 def package_of(path):
@@ -81,22 +81,15 @@ def collect(stage, folder):
     found = {}
     for path in staged:
         found |= needed_by(path)
+    roots, packages = list(staged), set()
     if ARCHIVE in found:
-        (folder / "full").mkdir()
-        shutil.copy2(found.pop(ARCHIVE), folder / "full" / ARCHIVE)
-        archive_package = package_of(output_of("realpath", "/usr/lib/" + platform.machine()
-                                               + "-linux-gnu/" + ARCHIVE).strip())
-        direct = {name for path in staged for name in direct_of(path)} | {
-            name for other, path in found.items() for name in direct_of(path)}
-        make_small_archive(staged, folder)
-        shutil.rmtree(folder / "full")
-        # Libraries that only the large one needs stay away.
-        direct |= set(direct_of(folder / ARCHIVE))
-        found = {name: path for name, path in found.items() if name in direct}
-        found = still_needed(staged + [folder / ARCHIVE], found)
-    packages = {package_of(path) for path in found.values()}
-    if (folder / ARCHIVE).exists():
-        packages.add(archive_package)
+        large = found.pop(ARCHIVE)
+        packages.add(package_of(large))
+        make_small_archive(large, staged, folder / ARCHIVE)
+        roots.append(folder / ARCHIVE)
+    # Libraries that only the large one needs stay away.
+    found = reached_from(roots, found)
+    packages |= {package_of(path) for path in found.values()}
     for name, path in found.items():
         shutil.copy2(path, folder / name)
         os.chmod(folder / name, 0o755)
@@ -112,8 +105,8 @@ def direct_of(path):
     return re.findall(r"\(NEEDED\).*\[(.+)\]", output_of("readelf", "-dW", path))
 
 
-def still_needed(roots, found):
-    """Returns those of the libraries that `roots` reach."""
+def reached_from(roots, found):
+    """Returns those of the libraries that the files need, or what they need."""
     reached, left = {}, list(roots)
     while left:
         for name in direct_of(left.pop()):
