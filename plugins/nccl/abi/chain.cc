@@ -151,7 +151,8 @@ int ChainedTuner::finalize(void* context) const {
 }
 
 ChainedProfiler ChainedProfiler::load(Environment environment, int version, Logger logger) {
-  const std::vector<int> versions = version <= 4 ? std::vector<int>{4, 5} : std::vector<int>{5, 4};
+  const std::vector<int> versions =
+      version <= 4 ? std::vector<int>{4, 6, 5} : std::vector<int>{6, 5, 4};
   const Found found = find(PluginKind::profiler, environment, "ncclProfiler_v", versions, logger);
   ChainedProfiler profiler;
   profiler.version_ = found.version;
@@ -182,6 +183,7 @@ void* ChainedProfiler::start_event(void* context, const EventDescriptorV5& descr
     EventDescriptorV4 converted = to_v4(descriptor);
     result = static_cast<const ProfilerV4*>(table_)->start_event(context, &handle, &converted);
   } else {
+    if (version_ < 6 && descriptor.type >= kCopyEngineCollectiveEvent) return nullptr;
     EventDescriptorV5 copy = descriptor;
     result = static_cast<const ProfilerV5*>(table_)->start_event(context, &handle, &copy);
   }

@@ -69,7 +69,7 @@ struct ProfilerOpening {
 /// reports the events to which the wanted ones belong.
 bool is_reported(int event_mask, std::uint64_t type);
 
-/// Speaks version 5 to the inside whatever the plugin has.
+/// Speaks version 6, whose form is that of 5, to the inside whatever the plugin has.
 class ChainedProfiler {
  public:
   static ChainedProfiler load(Environment environment, int version, Logger logger);

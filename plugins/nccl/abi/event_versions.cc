@@ -40,14 +40,16 @@ bool is_reported(int event_mask, std::uint64_t type) {
   constexpr int kBelowOperation =
       kProxyOperationEvent | kProxyStepEvent | kKernelChannelEvent | kNetPluginEvent;
   constexpr int kBelowGroup = kBelowOperation | kCollectiveEvent | kPointToPointEvent;
+  constexpr int kBelowCopyEngine = kCopyEngineSynchronizationEvent | kCopyEngineBatchEvent;
+  constexpr int kOfCopyEngines = kBelowCopyEngine | kCopyEngineCollectiveEvent;
   int brings = 0;  // the events to which one of this type may belong
   switch (type) {
     case kGroupApiEvent:
       brings = kBelowGroup | kGroupEvent | kCollectiveApiEvent | kPointToPointApiEvent |
-               kKernelLaunchEvent;
+               kKernelLaunchEvent | kOfCopyEngines;
       break;
     case kCollectiveApiEvent:
-      brings = kBelowOperation | kCollectiveEvent | kKernelLaunchEvent;
+      brings = kBelowOperation | kCollectiveEvent | kKernelLaunchEvent | kOfCopyEngines;
       break;
     case kPointToPointApiEvent:
       brings = kBelowOperation | kPointToPointEvent | kKernelLaunchEvent;
@@ -58,6 +60,9 @@ bool is_reported(int event_mask, std::uint64_t type) {
     case kCollectiveEvent:
     case kPointToPointEvent:
       brings = kBelowOperation;
+      break;
+    case kCopyEngineCollectiveEvent:
+      brings = kBelowCopyEngine;
       break;
     case kProxyOperationEvent:
       brings = kProxyStepEvent | kNetPluginEvent;

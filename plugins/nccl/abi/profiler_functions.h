@@ -6,9 +6,14 @@
 
 namespace hocket::nccl::abi {
 
+inline int init_profiler(const ProfilerOpening& opening, void** context) {
+  if (context != nullptr) *context = process_plugin().open_profiler(opening);
+  return kSuccess;
+}
+
 /// NCCL keeps handles in memory that it does not clear, so a handle is always written.
-/// `descriptor` is null or as of version 5.
-inline int write_handle(void* context, void** handle, const EventDescriptorV5* descriptor) {
+/// `descriptor` is null or as of version 5 or 6.
+inline int write_handle(void* context, void** handle, EventDescriptorV5* descriptor) {
   if (handle == nullptr) return kSuccess;
   *handle = descriptor == nullptr ? nullptr : process_plugin().start_event(context, *descriptor);
   return kSuccess;

@@ -6,15 +6,12 @@ namespace {
 
 int init_profiler_v4(void** context, int* event_mask, const char* comm_name, std::uint64_t comm_id,
                      int nodes, int ranks, int rank, Logger logger) {
-  if (context == nullptr) return kSuccess;
-  *context = process_plugin().open_profiler(
-      {4, comm_id, event_mask, comm_name, nodes, ranks, rank, logger});
-  return kSuccess;
+  return init_profiler({4, comm_id, event_mask, comm_name, nodes, ranks, rank, logger}, context);
 }
 
 int start_event_v4(void* context, void** handle, EventDescriptorV4* descriptor) {
   if (descriptor == nullptr) return write_handle(context, handle, nullptr);
-  const EventDescriptorV5 adapted = to_v5(*descriptor);
+  EventDescriptorV5 adapted = to_v5(*descriptor);
   return write_handle(context, handle, &adapted);
 }
 

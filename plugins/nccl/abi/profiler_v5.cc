@@ -6,19 +6,12 @@ namespace {
 
 int init_profiler_v5(void** context, std::uint64_t comm_id, int* event_mask, const char* comm_name,
                      int nodes, int ranks, int rank, Logger logger) {
-  if (context == nullptr) return kSuccess;
-  *context = process_plugin().open_profiler(
-      {5, comm_id, event_mask, comm_name, nodes, ranks, rank, logger});
-  return kSuccess;
-}
-
-int start_event_v5(void* context, void** handle, EventDescriptorV5* descriptor) {
-  return write_handle(context, handle, descriptor);
+  return init_profiler({5, comm_id, event_mask, comm_name, nodes, ranks, rank, logger}, context);
 }
 
 }  // namespace
 
-extern "C" const ProfilerV5 ncclProfiler_v5 = {kPluginName, init_profiler_v5,   start_event_v5,
+extern "C" const ProfilerV5 ncclProfiler_v5 = {kPluginName, init_profiler_v5,   write_handle,
                                                stop_event,  record_event_state, finalize_profiler};
 
 }  // namespace hocket::nccl::abi

@@ -16,6 +16,7 @@ extern __attribute__((visibility("default"))) const TunerV5 ncclTunerPlugin_v5;
 extern __attribute__((visibility("default"))) const TunerV6 ncclTunerPlugin_v6;
 extern __attribute__((visibility("default"))) const ProfilerV4 ncclProfiler_v4;
 extern __attribute__((visibility("default"))) const ProfilerV5 ncclProfiler_v5;
+extern __attribute__((visibility("default"))) const ProfilerV6 ncclProfiler_v6;
 }
 
 }  // namespace hocket::nccl::abi

@@ -87,6 +87,10 @@ enum EventType : int {
   kCollectiveApiEvent = 512,
   kPointToPointApiEvent = 1024,
   kKernelLaunchEvent = 2048,
+  // Since version 6, of copy engines:
+  kCopyEngineCollectiveEvent = 4096,
+  kCopyEngineSynchronizationEvent = 8192,
+  kCopyEngineBatchEvent = 16384,
 };
 
 /// State of a kernel channel event whose argument is the time when the channel stopped.
@@ -132,6 +136,12 @@ struct KernelChannelFields {
   std::uint64_t start_ns;  // by the GPU's global timer
 };
 
+/// Only the end: in the descriptor, a collective of copy engines has no more room than another one.
+struct CopyEngineCollectiveFieldsV6 {
+  unsigned char before[80];
+  void* stream;
+};
+
 struct EventDescriptorV4 {
   std::uint8_t type;
   void* parent;
@@ -154,6 +164,9 @@ struct EventDescriptorV5 {
     unsigned char bytes[88];
   };
 };
+
+/// Version 6 has further kinds of events, in the same form.
+using EventDescriptorV6 = EventDescriptorV5;
 
 union EventStateArguments {
   std::uint64_t kernel_channel_stop_ns;  // by the GPU's global timer
@@ -180,6 +193,8 @@ struct ProfilerV5 {
   int (*finalize)(void* context);
 };
 
+using ProfilerV6 = ProfilerV5;
+
 static_assert(sizeof(void*) == 8 && sizeof(float) == 4 && sizeof(int) == 4);
 static_assert(sizeof(NvLinkInfo) == 12 && sizeof(TunerConstants) == 1152);
 
@@ -202,6 +217,7 @@ static_assert(offsetof(EventDescriptorV5, parent) == 8 && offsetof(EventDescript
 static_assert(offsetof(EventDescriptorV5, collective) == 24);
 static_assert(offsetof(EventDescriptorV4, parent) == 8 && offsetof(EventDescriptorV4, rank) == 16);
 static_assert(offsetof(EventDescriptorV4, collective) == 24);
+static_assert(24 + sizeof(CopyEngineCollectiveFieldsV6) == sizeof(EventDescriptorV6));
 static_assert(sizeof(CollectiveFieldsV4) == 80 && sizeof(CollectiveFieldsV5) == 88);
 // Offsets in the descriptor, which begins 24 bytes before the fields.
 static_assert(24 + offsetof(CollectiveFieldsV5, sequence_number) == 24);

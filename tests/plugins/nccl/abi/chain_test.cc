@@ -170,9 +170,11 @@ TEST_F(ChainTest, TakesTheNewestVersionThatFits) {
     chain_profiler(path, 0);
     return ChainedProfiler::load(environment, version, nullptr).version();
   };
-  EXPECT_EQ(profiler(CHAINED_ALL, 5), 5);
+  EXPECT_EQ(profiler(CHAINED_ALL, 6), 6);
+  EXPECT_EQ(profiler(CHAINED_ALL, 5), 6);
   EXPECT_EQ(profiler(CHAINED_ALL, 4), 4);
-  EXPECT_EQ(profiler(CHAINED_V4, 5), 4);
+  EXPECT_EQ(profiler(CHAINED_V4, 6), 4);
+  EXPECT_EQ(profiler(CHAINED_V5, 6), 5);
   EXPECT_EQ(profiler(CHAINED_V5, 4), 5);
 }
 
@@ -424,7 +426,7 @@ TEST_F(ChainTest, TheMaskOfAClosedCommunicatorIsNotTouched) {
 TEST(ReportedEvents, AreTheWantedOnesAndThoseToWhichTheyBelong) {
   const auto reported = [](int event_mask) {
     int types = 0;
-    for (int type = 1; type <= 2048; type *= 2) {
+    for (int type = 1; type <= 16384; type *= 2) {
       if (is_reported(event_mask, static_cast<std::uint64_t>(type))) types |= type;
     }
     return types;
@@ -437,6 +439,9 @@ TEST(ReportedEvents, AreTheWantedOnesAndThoseToWhichTheyBelong) {
   EXPECT_EQ(reported(128), 1 | 2 | 4 | 8 | 16 | 128 | 256 | 512 | 1024);
   EXPECT_EQ(reported(32), 32);
   EXPECT_EQ(reported(256), 256);
+  EXPECT_EQ(reported(4096), 256 | 512 | 4096);
+  EXPECT_EQ(reported(8192), 256 | 512 | 4096 | 8192);
+  EXPECT_EQ(reported(16384), 256 | 512 | 4096 | 16384);
 }
 
 TEST_F(ChainTest, FullSlotsLeaveTheChainedProfilerItsEvents) {
@@ -514,6 +519,18 @@ TEST_F(ChainTest, ParentsAreThoseOfTheChainedVersion) {
     plugin->start_event(profiler, to_v5(in_v4));
     EXPECT_EQ(chained.events[0].parent, nullptr);
     EXPECT_EQ(chained.events[0].parent_group, &group);
+    plugin->close_profiler(profiler);
+  }
+  for (const char* path : {CHAINED_ALL, CHAINED_V5}) {
+    plugin = std::make_unique<Plugin>(environment);
+    ChainedRecord& chained = chain_profiler(path, kCopyEngineBatchEvent);
+    void* profiler = open_profiler(6);
+    void* copied = plugin->start_event(profiler, event(kCopyEngineCollectiveEvent, nullptr));
+    void* batch = plugin->start_event(profiler, event(kCopyEngineBatchEvent, copied));
+    EXPECT_EQ(batch != nullptr, chained.profiler_version == 6) << "version 5 knows no such events";
+    if (batch != nullptr) {
+      EXPECT_EQ(chained.events[1].parent, copied);
+    }
     plugin->close_profiler(profiler);
   }
   in_v4.type = kPointToPointEvent;

@@ -90,9 +90,10 @@ int init_v5(void** context, std::uint64_t comm_id, std::size_t ranks, std::size_
   return init_profiler(4, comm_id, nodes, ranks, rank, mask, context);
 }
 
-[[maybe_unused]] int init_profiler_v5(void** context, std::uint64_t comm_id, int* mask, const char*,
-                                      int nodes, int ranks, int rank, Logger) {
-  return init_profiler(5, comm_id, nodes, ranks, rank, mask, context);
+template <int kVersion>
+int init_profiler_v5(void** context, std::uint64_t comm_id, int* mask, const char*, int nodes,
+                     int ranks, int rank, Logger) {
+  return init_profiler(kVersion, comm_id, nodes, ranks, rank, mask, context);
 }
 
 template <class Descriptor>
@@ -159,8 +160,13 @@ const ProfilerV4 ncclProfiler_v4 = {PLUGIN_NAME, init_profiler_v4,   start_event
 #endif
 #if PROFILERS & 2
 EXPORTED const ProfilerV5 ncclProfiler_v5;
-const ProfilerV5 ncclProfiler_v5 = {PLUGIN_NAME, init_profiler_v5,   start_event,
-                                    stop_event,  record_event_state, finalize_profiler};
+const ProfilerV5 ncclProfiler_v5 = {PLUGIN_NAME, init_profiler_v5<5>, start_event,
+                                    stop_event,  record_event_state,  finalize_profiler};
+#endif
+#if PROFILERS & 4
+EXPORTED const ProfilerV6 ncclProfiler_v6;
+const ProfilerV6 ncclProfiler_v6 = {PLUGIN_NAME, init_profiler_v5<6>, start_event,
+                                    stop_event,  record_event_state,  finalize_profiler};
 #endif
 
 }  // namespace hocket::nccl

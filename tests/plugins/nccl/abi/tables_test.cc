@@ -88,18 +88,22 @@ class TablesTest : public ::testing::TestWithParam<Versions> {
     const int result =
         GetParam().profiler == 4
             ? ncclProfiler_v4.init(&context, &mask, name, comm_id, 2, ranks, rank, nullptr)
-            : ncclProfiler_v5.init(&context, comm_id, &mask, name, 2, ranks, rank, nullptr);
+            : newer().init(&context, comm_id, &mask, name, 2, ranks, rank, nullptr);
     EXPECT_EQ(result, kSuccess);
     return context;
   }
 
   void close_profiler(void* context) {
-    EXPECT_EQ(
-        (GetParam().profiler == 4 ? ncclProfiler_v4.finalize : ncclProfiler_v5.finalize)(context),
-        kSuccess);
+    EXPECT_EQ((GetParam().profiler == 4 ? ncclProfiler_v4.finalize : newer().finalize)(context),
+              kSuccess);
   }
 
   /// Starts an event from a descriptor of version 5, whose fields begin like those of version 4.
+  /// The profiler's table, if it is not that of version 4.
+  static const ProfilerV5& newer() {
+    return GetParam().profiler == 5 ? ncclProfiler_v5 : ncclProfiler_v6;
+  }
+
   void* start(void* context, const EventDescriptorV5& descriptor) {
     void* handle = &handle;  // NCCL does not clear it
     int result = -1;
@@ -110,7 +114,7 @@ class TablesTest : public ::testing::TestWithParam<Versions> {
       result = ncclProfiler_v4.start_event(context, &handle, &old);
     } else {
       EventDescriptorV5 copy = descriptor;
-      result = ncclProfiler_v5.start_event(context, &handle, &copy);
+      result = newer().start_event(context, &handle, &copy);
     }
     EXPECT_EQ(result, kSuccess);
     return handle;
@@ -135,14 +139,12 @@ class TablesTest : public ::testing::TestWithParam<Versions> {
     return start(context, descriptor);
   }
   void record_state(void* handle, int state, EventStateArguments* arguments) {
-    EXPECT_EQ(
-        (GetParam().profiler == 4 ? ncclProfiler_v4.record_event_state
-                                  : ncclProfiler_v5.record_event_state)(handle, state, arguments),
-        kSuccess);
+    EXPECT_EQ((GetParam().profiler == 4 ? ncclProfiler_v4.record_event_state
+                                        : newer().record_event_state)(handle, state, arguments),
+              kSuccess);
   }
   void stop(void* handle) {
-    EXPECT_EQ((GetParam().profiler == 4 ? ncclProfiler_v4.stop_event
-                                        : ncclProfiler_v5.stop_event)(handle),
+    EXPECT_EQ((GetParam().profiler == 4 ? ncclProfiler_v4.stop_event : newer().stop_event)(handle),
               kSuccess);
   }
   void stop_channel(void* handle, std::uint64_t stop_ns) {
@@ -158,12 +160,13 @@ class TablesTest : public ::testing::TestWithParam<Versions> {
 
 INSTANTIATE_TEST_SUITE_P(Versions, TablesTest,
                          ::testing::Values(Versions{4, 4}, Versions{5, 5}, Versions{5, 4},
-                                           Versions{6, 5}),
+                                           Versions{6, 5}, Versions{6, 6}),
                          name_of);
 
 TEST(Tables, HaveANameAndNoChunkSize) {
-  for (const char* name : {ncclTunerPlugin_v4.name, ncclTunerPlugin_v5.name,
-                           ncclTunerPlugin_v6.name, ncclProfiler_v4.name, ncclProfiler_v5.name}) {
+  for (const char* name :
+       {ncclTunerPlugin_v4.name, ncclTunerPlugin_v5.name, ncclTunerPlugin_v6.name,
+        ncclProfiler_v4.name, ncclProfiler_v5.name, ncclProfiler_v6.name}) {
     EXPECT_STREQ(name, "hocket");
   }
   EXPECT_EQ(ncclTunerPlugin_v6.get_chunk_size, nullptr);
@@ -447,7 +450,8 @@ TEST_P(TablesTest, EventsThatNobodyAskedForGetNoHandle) {
   void* profiler = open_profiler();
   time_collectives(opened_communicators().front()->meter);
   void* collective = start_collective(profiler, 1, 1);
-  for (const std::uint64_t type : {1, 4, 8, 16, 32, 128, 256, 512, 1024, 2048, 0}) {
+  for (const std::uint64_t type :
+       {1, 4, 8, 16, 32, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 0}) {
     if (GetParam().profiler == 4 && type > 255) continue;
     for (void* parent : {static_cast<void*>(nullptr), collective}) {
       EventDescriptorV5 descriptor = {};
@@ -524,8 +528,8 @@ TEST_P(TablesTest, ToleratesNulls) {
     EXPECT_EQ(ncclProfiler_v4.start_event(profiler, nullptr, nullptr), kSuccess);
     EXPECT_EQ(ncclProfiler_v4.start_event(profiler, &handle, nullptr), kSuccess);
   } else {
-    EXPECT_EQ(ncclProfiler_v5.start_event(profiler, nullptr, nullptr), kSuccess);
-    EXPECT_EQ(ncclProfiler_v5.start_event(profiler, &handle, nullptr), kSuccess);
+    EXPECT_EQ(newer().start_event(profiler, nullptr, nullptr), kSuccess);
+    EXPECT_EQ(newer().start_event(profiler, &handle, nullptr), kSuccess);
   }
   EXPECT_EQ(handle, nullptr) << "a handle is always written";
   close_tuner(nullptr);
@@ -537,6 +541,7 @@ TEST_P(TablesTest, ToleratesNulls) {
   EXPECT_EQ(ncclTunerPlugin_v6.init(nullptr, 1, 8, 1, nullptr, nullptr, nullptr), kSuccess);
   EXPECT_EQ(ncclProfiler_v4.init(nullptr, &mask, "", 1, 1, 8, 0, nullptr), kSuccess);
   EXPECT_EQ(ncclProfiler_v5.init(nullptr, 1, &mask, "", 1, 8, 0, nullptr), kSuccess);
+  EXPECT_EQ(ncclProfiler_v6.init(nullptr, 1, &mask, "", 1, 8, 0, nullptr), kSuccess);
 }
 
 TEST_P(TablesTest, ACommunicatorThatIsLeftAloneIsOnlyPassedThrough) {

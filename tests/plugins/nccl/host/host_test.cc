@@ -155,7 +155,7 @@ TEST_F(NcclHost, ChannelsAreClampedAndZeroMeansTheDefault) {
 
 TEST_F(NcclHost, TheNewestAllowedVersionIsTaken) {
   for (const int tuner : {4, 5, 6}) {
-    for (const int profiler : {4, 5}) {
+    for (const int profiler : {4, 5, 6}) {
       const Ran ran =
           run_sample({"--workload", "small", "--iterations", "1", "--tuner-version",
                       std::to_string(tuner), "--profiler-version", std::to_string(profiler)});

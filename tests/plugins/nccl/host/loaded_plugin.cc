@@ -121,13 +121,15 @@ bool LoadedProfiler::acquire() {
   if (failed_) return false;
   if (version_ == 0) {
     library_ = open_plugin("profiler", value_);
-    if (library_ != nullptr && newest_version_ >= 5) {
-      v5_ = static_cast<const ProfilerV5*>(dlsym(library_, "ncclProfiler_v5"));
+    for (int version = newest_version_; library_ != nullptr && version >= 4; --version) {
+      const void* symbol = dlsym(library_, ("ncclProfiler_v" + std::to_string(version)).c_str());
+      if (symbol == nullptr) continue;
+      version_ = version;
+      if (version == 4) v4_ = static_cast<const ProfilerV4*>(symbol);
+      // Version 6 has the form of version 5.
+      if (version > 4) v5_ = static_cast<const ProfilerV5*>(symbol);
+      break;
     }
-    if (library_ != nullptr && v5_ == nullptr) {
-      v4_ = static_cast<const ProfilerV4*>(dlsym(library_, "ncclProfiler_v4"));
-    }
-    version_ = v5_ != nullptr ? 5 : v4_ != nullptr ? 4 : 0;
     if (version_ == 0) {
       if (library_ != nullptr) dlclose(library_);
       failed_ = true;

@@ -70,7 +70,7 @@ std::optional<Options> parse_options(int argc, char** argv, int& status) {
   app.add_option("--tuner", options.tuner, "value of NCCL_TUNER_PLUGIN");
   app.add_option("--profiler", options.profiler, "value of NCCL_PROFILER_PLUGIN");
   app.add_option("--tuner-version", options.tuner_version)->check(CLI::Range(4, 6));
-  app.add_option("--profiler-version", options.profiler_version)->check(CLI::Range(4, 5));
+  app.add_option("--profiler-version", options.profiler_version)->check(CLI::Range(4, 6));
   app.add_option("--workload", options.workload_name,
                  "ddp, fsdp, small, two-comms, edge or a file");
   app.add_option("--iterations", options.iterations)->check(CLI::NonNegativeNumber);

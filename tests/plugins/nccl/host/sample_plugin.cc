@@ -188,9 +188,10 @@ Result profiler_init_v4(void** context, int* mask, const char* name, std::uint64
   return profiler_init(context, 4, id, mask, name, nodes, ranks, rank);
 }
 
+template <int version>
 Result profiler_init_v5(void** context, std::uint64_t id, int* mask, const char* name, int nodes,
                         int ranks, int rank, Logger) {
-  return profiler_init(context, 5, id, mask, name, nodes, ranks, rank);
+  return profiler_init(context, version, id, mask, name, nodes, ranks, rank);
 }
 
 }  // namespace
@@ -203,12 +204,15 @@ SAMPLE_EXPORT TunerV5 ncclTunerPlugin_v5;
 SAMPLE_EXPORT TunerV6 ncclTunerPlugin_v6;
 SAMPLE_EXPORT ProfilerV4 ncclProfiler_v4;
 SAMPLE_EXPORT ProfilerV5 ncclProfiler_v5;
+SAMPLE_EXPORT ProfilerV5 ncclProfiler_v6;
 
 const TunerV4 ncclTunerPlugin_v4 = {"sample", tuner_init_v4, decide, tuner_finalize};
 const TunerV5 ncclTunerPlugin_v5 = {"sample", tuner_init_v5<5>, decide, tuner_finalize};
 const TunerV6 ncclTunerPlugin_v6 = {{"sample", tuner_init_v5<6>, decide, tuner_finalize}, nullptr};
 const ProfilerV4 ncclProfiler_v4 = {"sample", profiler_init_v4, start<EventV4>,
                                     stop,     record_state,     profiler_finalize};
-const ProfilerV5 ncclProfiler_v5 = {"sample", profiler_init_v5, start<EventV5>,
-                                    stop,     record_state,     profiler_finalize};
+const ProfilerV5 ncclProfiler_v5 = {"sample", profiler_init_v5<5>, start<EventV5>,
+                                    stop,     record_state,        profiler_finalize};
+const ProfilerV5 ncclProfiler_v6 = {"sample", profiler_init_v5<6>, start<EventV5>,
+                                    stop,     record_state,        profiler_finalize};
 }
