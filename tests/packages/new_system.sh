@@ -17,10 +17,13 @@ fail() {
 
 new_system() {
   command -v debootstrap >/dev/null || skip "debootstrap is not installed"
+  # The mirror of this machine's own release has the others, too; that of its updates has none.
+  own=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
   # shellcheck disable=SC2016 # apt's own names
-  mirror=$(apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' 'Created-By: Packages' |
-    awk '$1 == "Debian" { sub("/$", "", $2); print $2; exit }')
-  [ -n "$mirror" ] || skip "apt has no index of Debian"
+  mirror=$(apt-get indextargets --format '$(ORIGIN) $(CODENAME) $(REPO_URI)' \
+    'Created-By: Packages' |
+    awk -v own="$own" '$1 == "Debian" && $2 == own { sub("/$", "", $3); print $3; exit }')
+  [ -n "$mirror" ] || skip "apt has no index of Debian $own"
   work=$(mktemp -d "${TMPDIR:-/tmp}/hocket-system-XXXXXX")
   root=$work/root
   trap finish EXIT
