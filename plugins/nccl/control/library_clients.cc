@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "capi/hocket_client.h"
+#include "plugins/nccl/control/client_library.h"
 
 namespace hocket::nccl {
 
