@@ -12,12 +12,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kPlugin = "hocket";
-constexpr const char* kTunerLibrary = "libnccl-tuner-hocket.so";
-constexpr const char* kProfilerLibrary = "libnccl-profiler-hocket.so";
 
 bool has_plugin(const fs::path& folder) {
   std::error_code error;
-  return fs::exists(folder / kTunerLibrary, error) && fs::exists(folder / kProfilerLibrary, error);
+  return fs::exists(folder / kNcclTunerLibrary, error) &&
+         fs::exists(folder / kNcclProfilerLibrary, error);
 }
 
 /// Returns the name that a line of a configuration file sets; "" if it sets none.
@@ -36,10 +35,18 @@ Result<fs::path> nccl_plugin_folder(const fs::path& program) {
   }
   return failure(
       ErrorCode::not_found,
-      "the plugin for NCCL was not found: there are no " + std::string(kTunerLibrary) + " and " +
-          kProfilerLibrary + " in " + (installation / HOCKET_INSTALL_LIBDIR).string() + " or " +
+      "the plugin for NCCL was not found: there are no " + std::string(kNcclTunerLibrary) +
+          " and " + kNcclProfilerLibrary + " in " +
+          (installation / HOCKET_INSTALL_LIBDIR).string() + " or " +
           (installation / "lib").string() +
           "; hocket's wheel and the package libnccl-plugin-hocket have them (docs/INSTALL.md)");
+}
+
+std::map<std::string, std::string> variables_of(const NcclSettings& settings) {
+  std::map<std::string, std::string> variables;
+  if (!settings.daemon.empty()) variables["HOCKET_DAEMON"] = settings.daemon;
+  if (settings.explore) variables["HOCKET_NCCL_EXPLORE"] = nlohmann::json(*settings.explore).dump();
+  return variables;
 }
 
 Result<std::map<std::string, std::string>> nccl_environment(const NcclSettings& settings,
@@ -47,7 +54,8 @@ Result<std::map<std::string, std::string>> nccl_environment(const NcclSettings& 
                                                             const Environment& environment) {
   const auto folder = nccl_plugin_folder(program);
   HOCKET_TRY(folder);
-  std::map<std::string, std::string> variables = {{"LD_LIBRARY_PATH", folder->string()}};
+  auto variables = variables_of(settings);
+  variables["LD_LIBRARY_PATH"] = folder->string();
   const auto value_of = [&](const char* name) { return environment(name).value_or(""); };
   // An empty entry would be the working directory.
   if (const std::string old = value_of("LD_LIBRARY_PATH"); !old.empty())
@@ -58,8 +66,6 @@ Result<std::map<std::string, std::string>> nccl_environment(const NcclSettings& 
     const std::string old = value_of(name);
     if (!old.empty() && old != kPlugin && value_of(chain).empty()) variables[chain] = old;
   }
-  if (!settings.daemon.empty()) variables["HOCKET_DAEMON"] = settings.daemon;
-  if (settings.explore) variables["HOCKET_NCCL_EXPLORE"] = nlohmann::json(*settings.explore).dump();
   return variables;
 }
 

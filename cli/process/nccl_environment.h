@@ -13,6 +13,9 @@
 
 namespace hocket {
 
+inline constexpr const char* kNcclTunerLibrary = "libnccl-tuner-hocket.so";
+inline constexpr const char* kNcclProfilerLibrary = "libnccl-profiler-hocket.so";
+
 /// Options of `hocket nccl`. An absent one leaves its variable as the environment has it.
 struct NcclSettings {
   std::string daemon = {};             ///< empty: absent
@@ -23,6 +26,9 @@ struct NcclSettings {
 /// path of this one: an installation's library folder, or ../lib. Returns not_found, naming both,
 /// where neither has the plugin.
 Result<std::filesystem::path> nccl_plugin_folder(const std::filesystem::path& program);
+
+/// Returns the variables of the settings.
+std::map<std::string, std::string> variables_of(const NcclSettings& settings);
 
 /// Returns the variables to set on every rank. Plugins that `environment` names are called by
 /// hocket's, which NCCL loads in their place.

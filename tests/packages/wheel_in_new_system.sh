@@ -37,15 +37,15 @@ wheel=$(basename "$root"/hocket-*.whl)
 mkdir "$root/users"
 within useradd --create-home --home-dir /users/ada --base-dir /users ada
 chmod 0555 "$root/users/ada"
-within install -d -o ada /work
+within install -d -o ada /made
 as_user() {
-  env -i PATH=/work/env/bin:/usr/bin:/bin HOME=/users/ada LC_ALL=C.UTF-8 \
-    XDG_STATE_HOME=/work/state XDG_CACHE_HOME=/work/cache PYTHONDONTWRITEBYTECODE=1 \
-    "$(command -v chroot)" --userspec=ada:ada "$root" sh -c 'cd /work && exec "$@"' sh "$@"
+  env -i PATH=/made/env/bin:/usr/bin:/bin HOME=/users/ada LC_ALL=C.UTF-8 \
+    XDG_STATE_HOME=/made/state XDG_CACHE_HOME=/made/cache PYTHONDONTWRITEBYTECODE=1 \
+    "$(command -v chroot)" --userspec=ada:ada "$root" sh -c 'cd /made && exec "$@"' sh "$@"
 }
-as_user python3 -m venv /work/env
+as_user python3 -m venv /made/env
 files() {
-  (cd "$root/work/env" && find . -name __pycache__ -prune -o -print | sort)
+  (cd "$root/made/env" && find . -name __pycache__ -prune -o -print | sort)
 }
 before=$(files)
 as_user pip install --no-index --quiet "/$wheel" || fail "pip cannot install the wheel"
@@ -54,8 +54,8 @@ took "the wheel installed"
 version=$(echo "$wheel" | cut -d- -f2)
 [ "$(as_user hocket --version)" = "hocket $version" ] || fail "hocket --version is not $version"
 # Every library is found, in the wheel or in the system.
-for file in "$root"/work/env/lib/python3*/site-packages/hocket/bin/hocket \
-  "$root"/work/env/lib/python3*/site-packages/hocket/lib/*; do
+for file in "$root"/made/env/lib/python3*/site-packages/hocket/bin/hocket \
+  "$root"/made/env/lib/python3*/site-packages/hocket/lib/*; do
   missing=$(as_user ldd "${file#"$root"}" | grep 'not found' || true)
   [ -z "$missing" ] || fail "$(basename "$file") lacks $missing"
 done
@@ -73,11 +73,11 @@ as_user hocket tune --trials 3 --param X=int:1..9 --objective regex:'y=([0-9]+)'
   cat "$work/log" >&2
   fail "hocket tune"
 }
-[ -f "$root/work/state/hocket/hocket.db" ] || fail "there is no store"
+[ -f "$root/made/state/hocket/hocket.db" ] || fail "there is no store"
 took "used"
 
 as_user pip uninstall --quiet --yes hocket
 after=$(files)
 [ "$before" = "$after" ] || fail "pip uninstall leaves $(echo "$after" | grep hocket)"
-[ -f "$root/work/state/hocket/hocket.db" ] || fail "pip uninstall has removed the store"
+[ -f "$root/made/state/hocket/hocket.db" ] || fail "pip uninstall has removed the store"
 took "removed"

@@ -32,14 +32,13 @@ struct NcclVerbSettings {
 /// others, NCCL takes the files' paths.
 std::map<std::string, std::string> file_variables(const NcclSettings& settings,
                                                   const std::filesystem::path& folder) {
-  std::map<std::string, std::string> variables;
-  for (const auto& [name, library] : {std::pair{"NCCL_TUNER_PLUGIN", "libnccl-tuner-hocket.so"},
-                                      {"NCCL_PROFILER_PLUGIN", "libnccl-profiler-hocket.so"}}) {
+  auto variables = variables_of(settings);
+  for (const auto& [name, library] : {std::pair{"NCCL_TUNER_PLUGIN", kNcclTunerLibrary},
+                                      {"NCCL_PROFILER_PLUGIN", kNcclProfilerLibrary}}) {
     void* const found = ::dlopen(library, RTLD_LAZY | RTLD_LOCAL);
     variables[name] = found != nullptr ? "hocket" : (folder / library).string();
     if (found != nullptr) ::dlclose(found);
   }
-  if (!settings.daemon.empty()) variables["HOCKET_DAEMON"] = settings.daemon;
   return variables;
 }
 

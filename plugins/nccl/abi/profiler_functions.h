@@ -11,6 +11,13 @@ inline int init_profiler(const ProfilerOpening& opening, void** context) {
   return kSuccess;
 }
 
+template <int kVersion>
+int init_since_v5(void** context, std::uint64_t comm_id, int* event_mask, const char* comm_name,
+                  int nodes, int ranks, int rank, Logger logger) {
+  return init_profiler({kVersion, comm_id, event_mask, comm_name, nodes, ranks, rank, logger},
+                       context);
+}
+
 /// NCCL keeps handles in memory that it does not clear, so a handle is always written.
 /// `descriptor` is null or as of version 5 or 6.
 inline int write_handle(void* context, void** handle, EventDescriptorV5* descriptor) {

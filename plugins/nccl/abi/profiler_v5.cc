@@ -2,16 +2,8 @@
 #include "plugins/nccl/abi/tables.h"
 
 namespace hocket::nccl::abi {
-namespace {
 
-int init_profiler_v5(void** context, std::uint64_t comm_id, int* event_mask, const char* comm_name,
-                     int nodes, int ranks, int rank, Logger logger) {
-  return init_profiler({5, comm_id, event_mask, comm_name, nodes, ranks, rank, logger}, context);
-}
-
-}  // namespace
-
-extern "C" const ProfilerV5 ncclProfiler_v5 = {kPluginName, init_profiler_v5,   write_handle,
+extern "C" const ProfilerV5 ncclProfiler_v5 = {kPluginName, init_since_v5<5>,   write_handle,
                                                stop_event,  record_event_state, finalize_profiler};
 
 }  // namespace hocket::nccl::abi

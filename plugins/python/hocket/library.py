@@ -5,7 +5,7 @@ import functools
 import os
 
 NAME = "libhocket_client.so.1"
-# Where a wheel has it.
+# A wheel has the library within the package.
 _BESIDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib", NAME)
 
 

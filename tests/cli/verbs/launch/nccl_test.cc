@@ -68,7 +68,8 @@ TEST_F(NcclVerb, AShellTakesTheVariables) {
 
 TEST_F(NcclVerb, AFileOfNcclsGetsThePluginOnce) {
   const std::string file = folder_.write("nccl.conf", "NCCL_DEBUG=WARN\n");
-  EXPECT_EQ(run({"--install", file}), 0) << output_;
+  EXPECT_EQ(run({"--install", file, "--explore", "5%"}), 0) << output_;
+  EXPECT_THAT(text_of("nccl.conf"), HasSubstr("HOCKET_NCCL_EXPLORE=0.05\n"));
   const std::string text = text_of("nccl.conf");
   EXPECT_THAT(text, HasSubstr("NCCL_DEBUG=WARN\n"));
   EXPECT_THAT(text, HasSubstr("\nNCCL_TUNER_PLUGIN="));
