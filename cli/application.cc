@@ -151,6 +151,9 @@ int parse_and_perform(const std::vector<std::string>& arguments, std::ostream& o
   VerbContext context{out, err, err_columns, std::move(command), [&](const std::string& message) {
                         return with_given_place(message, program);
                       }};
+  context.perform = [&](const std::vector<std::string>& words) {
+    return parse_and_perform(words, out, err, err_columns);
+  };
   if (err_columns > 0) context.ask = questions_on_terminal(err);
   return perform(action, context);
 }

@@ -19,7 +19,7 @@ add_custom_command(
 add_custom_target(hocket_reference ALL DEPENDS ${reference}/made)
 
 # An installation needs these; tests install it.
-add_dependencies(hocket_jobs hocket_reference hocket_client_c hocket_nccl_plugin
+add_dependencies(hocket_jobs gpt2_demo hocket_reference hocket_client_c hocket_nccl_plugin
                  hocket_nccl_profiler hocket_archives)
 
 # program
@@ -31,6 +31,11 @@ install(FILES ${reference}/_hocket DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site
         COMPONENT program)
 install(FILES ${reference}/hocket.fish
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT program)
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program
+        FILES_MATCHING PATTERN *.md PATTERN *.svg)
+
+# demo: the job that `hocket demo` tunes (cli/process/demo_job.h)
+install(TARGETS gpt2_demo RUNTIME DESTINATION libexec/hocket COMPONENT demo)
 
 # client: the C library
 install(TARGETS hocket_client_c EXPORT hocketClientC

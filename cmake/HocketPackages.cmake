@@ -5,14 +5,17 @@
 # packaging/debian/finish.cmake adds what only a package has, and ldconfig.cmake says when the cache
 # of the loader is renewed.
 
+# Debian sorts 1.0~dev5 before 1.0, as Python sorts 1.0.dev5.
+string(REPLACE ".dev" "~dev" HOCKET_DEBIAN_VERSION ${HOCKET_VERSION})
 set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_VERSION ${HOCKET_DEBIAN_VERSION})
 set(CPACK_PACKAGE_NAME hocket)
 set(CPACK_PACKAGE_CONTACT "The hocket maintainers <maintainers@hocket.dev>")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
     OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-set(CPACK_COMPONENTS_ALL program client nccl development python systemd)
+set(CPACK_COMPONENTS_ALL program demo client nccl development python systemd)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS OFF)
@@ -26,7 +29,7 @@ set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/packaging/debian/finish.cmake)
 set(CPACK_POST_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/packaging/debian/ldconfig.cmake)
 # Each package has a description of its own, and nothing in front of it.
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_NAME} built using CMake")
-set(same "(= ${PROJECT_VERSION})")
+set(same "(= ${HOCKET_DEBIAN_VERSION})")
 # The packages that the installed headers and static libraries need.
 set(headers nlohmann-json3-dev libexpected-dev libboost-dev libgloo-dev libhwloc-dev libssl-dev)
 list(JOIN headers ", " headers)
@@ -59,7 +62,12 @@ overlaps with computation, measures the gain, searches for the configuration
 with the largest gain, and stores it.
 
 This package has the program, its manual pages and its completion in shells."
-  RECOMMENDS "python3-hocket ${same}" SUGGESTS "hocket-daemon ${same}")
+  RECOMMENDS "python3-hocket ${same}" SUGGESTS "hocket-daemon ${same}, hocket-demo ${same}")
+hocket_package(demo hocket-demo utils
+"training job for the demonstration of hocket
+A GPT-2-style model, trained by two processes over an emulated link, which the
+command \"hocket demo\" tunes."
+  DEPENDS "hocket ${same}")
 hocket_package(client libhocket-client1 libs
 "client library of the tuner hocket
 Training jobs fetch their configuration with this library, report their
@@ -69,7 +77,7 @@ hocket_package(nccl libnccl-plugin-hocket libs
 NCCL loads this plugin into any program where the variables NCCL_TUNER_PLUGIN
 and NCCL_PROFILER_PLUGIN name it. The plugin measures the program's collectives
 and tunes their algorithm, their protocol and their number of channels."
-  DEPENDS "libhocket-client1 (>= ${PROJECT_VERSION})")
+  DEPENDS "libhocket-client1 (>= ${HOCKET_DEBIAN_VERSION})")
 hocket_package(development libhocket-dev libdevel
 "headers and libraries to build jobs with hocket
 The C interface of the client library; the scheduler and the client for C++20
@@ -79,13 +87,13 @@ hocket_package(python python3-hocket python
 "tunes PyTorch jobs while they train
 The package hocket for Python 3, which uses the client library, and
 hocket.torch, which tunes and schedules the communication of PyTorch jobs."
-  DEPENDS "python3 (>= 3.10), libhocket-client1 (>= ${PROJECT_VERSION})"
+  DEPENDS "python3 (>= 3.10), libhocket-client1 (>= ${HOCKET_DEBIAN_VERSION})"
   ARCHITECTURE all SCRIPTS postinst prerm)
 hocket_package(systemd hocket-daemon net
 "daemon that serves configurations to training jobs
 The units by which systemd runs hocket's daemon, with a user of its own. Jobs
 ask it for their configuration, and it tunes them while they train."
-  DEPENDS "hocket (>= ${PROJECT_VERSION}), adduser, init-system-helpers (>= 1.52)"
+  DEPENDS "hocket (>= ${HOCKET_DEBIAN_VERSION}), adduser, init-system-helpers (>= 1.52)"
   ARCHITECTURE all SCRIPTS postinst prerm postrm)
 
 # The day at noon, so that equal sources make equal packages.

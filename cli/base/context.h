@@ -30,6 +30,9 @@ struct VerbContext {
   std::function<std::string(const std::string&)> placed = [](const std::string& message) {
     return message;
   };
+  /// Performs another verb, whose arguments these are, with the same streams. Returns its exit
+  /// status.
+  std::function<int(const std::vector<std::string>& arguments)> perform = {};
   /// Asks the user, who answers yes or no; empty without a terminal to ask on.
   std::function<bool(const std::string& question)> ask = {};
 };

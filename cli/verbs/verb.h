@@ -29,6 +29,7 @@ enum class BehindDashes { nothing, command };
   VERB(with, command)         \
   VERB(torch, command)        \
   VERB(nccl, command)         \
+  VERB(demo, nothing)         \
   VERB(simulate, nothing)     \
   VERB(replay, nothing)       \
   VERB(explain, nothing)      \

@@ -4,9 +4,11 @@
 
 STAGE has the package hocket with its program and libraries. Those of Debian that they need are
 copied to LIBRARIES, and from there into the wheel by auditwheel, which also checks that nothing
-newer than the wheel's platform says is needed.
+newer than the wheel's platform says is needed. LIBRARIES/../bundled.json lists the packages that
+they are of, for packaging/release/sbom.py.
 """
 
+import json
 import os
 import pathlib
 import platform
@@ -25,9 +27,22 @@ PLATFORM = f"manylinux_2_34_{platform.machine()}"
 SYSTEM = re.compile(r"(ld-linux.*|libc|libm|libdl|librt|libpthread|libresolv|libstdc\+\+|libgcc_s)"
                     r"\.so.*")
 OWN = "libnccl-tuner-hocket.so"  # beside that which needs it
-# libarchive reads many formats, and needs libraries of 40 MB for those which hocket does not read.
-ARCHIVE = "libarchive.so.13"
-
+# Libraries of which the wheel has only the functions that hocket calls, linked anew from static
+# ones: libarchive reads many formats, for which it needs libraries of 40 MB, and OpenBLAS brings LAPACK
+# and the library of Fortran. For each, the names of its functions, and what it lacks on older
+# systems.
+SMALL = {
+    "libarchive.so.13": (r"archive_\w+", "libarchive.a",
+                         # Only names of temporary files are made of it, in functions that are not
+                         # called. glibc has it since 2.36.
+                         """#include <sys/random.h>
+void arc4random_buf(void* bytes, unsigned long size) {
+  if (getrandom(bytes, size, 0) != (long)size) __builtin_trap();
+}
+"""),
+    "libopenblas.so.0": (r"(?:cblas|openblas)_\w+", "libopenblas.a", ""),
+}
+PROGRAMS = ("bin/hocket", "libexec/hocket/gpt2")
 
 def output_of(*command):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -45,23 +60,21 @@ def needed_by(path):
     return found
 
 
-def make_small_archive(large, users, small):
-    """Links a libarchive of those functions alone which `users` call."""
+def make_small(name, large, users, folder):
+    """Links a library `name` of those functions alone which `users` call, into the folder."""
+    functions, archive, extra = SMALL[name]
     symbols = sorted({symbol for path in users
-                      for symbol in re.findall(r" U (archive_\w+)", output_of("nm", "-D", path))})
-    exports, source = small.with_name("archive.map"), small.with_name("archive.c")
-    exports.write_text("{ global: " + " ".join(f"{name};" for name in symbols)
+                      for symbol in re.findall(rf" U ({functions})$", output_of("nm", "-D", path),
+                                               re.MULTILINE)})
+    exports, source = folder.parent / f"{name}.map", folder.parent / f"{name}.c"
+    exports.write_text("{ global: " + " ".join(f"{symbol};" for symbol in symbols)
                        + " local: *; };\n")
-    # Only names of temporary files are made of it, in functions that are not called. glibc has it
-    # since 2.36.
-    source.write_text("#include <sys/random.h>\n"
-                      "void arc4random_buf(void* bytes, unsigned long size) {\n"
-                      "  if (getrandom(bytes, size, 0) != (long)size) __builtin_trap();\n}\n")
-    subprocess.run(["gcc", "-shared", "-O2", "-fPIC", "-o", small, source,
-                    f"-Wl,-soname,{ARCHIVE}", f"-Wl,--version-script={exports}",
-                    *[f"-Wl,-u,{name}" for name in symbols], "-l:libarchive.a",
+    source.write_text(extra)
+    subprocess.run(["gcc", "-shared", "-O2", "-fPIC", "-o", folder / name, source,
+                    f"-Wl,-soname,{name}", f"-Wl,--version-script={exports}",
+                    *[f"-Wl,-u,{symbol}" for symbol in symbols], large.parent / archive,
                     "-Wl,--gc-sections,--as-needed,--no-undefined",
-                    *[f"-l:{name}" for name in needed_by(large)]], check=True)
+                    *[f"-l:{needed}" for needed in needed_by(large)], "-lm"], check=True)
 
 
 def package_of(path):
@@ -74,25 +87,33 @@ def package_of(path):
     sys.exit(f"wheel: {path} is of no Debian package, so its licence is not known")
 
 
+def version_of(package):
+    return output_of("dpkg-query", "--show", "--showformat=${Version}", package)
+
+
 def collect(stage, folder):
     """Copies the libraries that the staged files need to the folder, and their licences into the
     package."""
-    staged = [stage / "bin/hocket", *sorted((stage / "lib").glob("*.so*"))]
+    staged = [*[stage / name for name in PROGRAMS], *sorted((stage / "lib").glob("*.so*"))]
     found = {}
     for path in staged:
         found |= needed_by(path)
-    roots, packages = list(staged), set()
-    if ARCHIVE in found:
-        large = found.pop(ARCHIVE)
-        packages.add(package_of(large))
-        make_small_archive(large, staged, folder / ARCHIVE)
-        roots.append(folder / ARCHIVE)
-    # Libraries that only the large one needs stay away.
+    roots, packages, partly = list(staged), set(), set()
+    for name in SMALL.keys() & found.keys():
+        large = found.pop(name)
+        partly.add(package_of(large))
+        make_small(name, large, staged, folder)
+        roots.append(folder / name)
+    # Libraries that only the large ones need stay away.
     found = reached_from(roots, found)
     packages |= {package_of(path) for path in found.values()}
     for name, path in found.items():
         shutil.copy2(path, folder / name)
         os.chmod(folder / name, 0o755)
+    packages |= partly
+    (folder.parent / "bundled.json").write_text(json.dumps(
+        [{"name": package, "version": version_of(package), "partly": package in partly}
+         for package in sorted(packages)], indent=1) + "\n")
     licences = stage / "licences"
     licences.mkdir()
     for package in sorted(packages):
@@ -116,13 +137,13 @@ def reached_from(roots, found):
     return reached
 
 
-def make_executable(wheel, name):
-    """Sets the mode of a file in a wheel, which pip gives to what it installs."""
+def make_executable(wheel, names):
+    """Sets the mode of files in a wheel, which pip gives to what it installs."""
     before = wheel.rename(wheel.with_suffix(".before"))
     with zipfile.ZipFile(before) as source, zipfile.ZipFile(wheel, "w") as target:
         for entry in source.infolist():
             data = source.read(entry)
-            if entry.filename == name:
+            if entry.filename in names:
                 entry.external_attr = (stat.S_IFREG | 0o755) << 16
             target.writestr(entry, data)
     before.unlink()
@@ -141,9 +162,9 @@ def main():
                     "--no-deps", "--wheel-dir", raw, ROOT],
                    env=os.environ | {"HOCKET_WHEEL_STAGE": "1"}, check=True)
     (wheel,) = raw.glob("hocket-*.whl")
-    make_executable(wheel, "hocket/bin/hocket")
-    subprocess.run([tools / "auditwheel", "repair", "--plat", PLATFORM, "--only-plat", "--exclude",
-                    OWN, "--wheel-dir", out, wheel],
+    make_executable(wheel, [f"hocket/{name}" for name in PROGRAMS])
+    subprocess.run([tools / "auditwheel", "repair", "--plat", PLATFORM, "--only-plat",
+                    "--zip-compression-level", "9", "--exclude", OWN, "--wheel-dir", out, wheel],
                    env=os.environ | {"LD_LIBRARY_PATH": str(folder),
                                      "PATH": f"{tools}:{os.environ['PATH']}"}, check=True)
     (made,) = out.glob(f"hocket-*{PLATFORM}.whl")

@@ -260,6 +260,7 @@ TEST_F(HostileText, IsTextInEveryViewOfEveryVerb) {
   each("torch", {{"--", "/nonexistent" + bytes_}}, {});
   each("nccl", {{"--", "/nonexistent" + bytes_}}, {});
   each("param-server", {{"--listen", bytes_}}, {});
+  each("demo", {{"--trials", bytes_}}, {});
   each("serve", {{"--listen", bytes_}, {"--token-file", "/nonexistent" + bytes_}}, store);
   each("web", {{"--port", bytes_}}, store);
   each("store copy",

@@ -42,6 +42,8 @@ within bash -euc 'source /usr/share/bash-completion/completions/hocket
 within python3 -c 'import hocket, hocket.library; hocket.library.library()' ||
   fail "python3 cannot import hocket"
 [ -d "$root/usr/share/hocket/python/hocket/__pycache__" ] || fail "the modules are not compiled"
+within /usr/libexec/hocket/gpt2 --help >/dev/null || fail "the job of the demo does not start"
+[ -f "$root/usr/share/doc/hocket/docs/guides/tune.md" ] || fail "the guides are missing"
 within hocket doctor || fail "hocket doctor finds something wrong"
 
 # The user, and the daemon as the unit starts it.

@@ -15,7 +15,7 @@ rm -rf "$folder/_CPack_Packages"
 
 cd "$folder"
 names=$(for file in *.deb; do echo "${file%%_*}"; done | sort | tr '\n' ' ')
-expected='hocket hocket-daemon libhocket-client1 libhocket-dev libnccl-plugin-hocket '
+expected='hocket hocket-daemon hocket-demo libhocket-client1 libhocket-dev libnccl-plugin-hocket '
 expected=$expected'python3-hocket '
 if [ "$names" != "$expected" ]; then
   echo "expected the packages $expected, found $names" >&2

@@ -13,11 +13,13 @@
 #include "cli/inputs/access/store_access.h"
 #include "cli/output/value_text.h"
 #include "cli/process/harmless_signal.h"
+#include "cli/process/user_unit.h"
 #include "cli/verbs/maintenance/retention_options.h"
 #include "cli/verbs/verb.h"
 #include "client/link/daemon_access.h"
 #include "client/link/environment.h"
 #include "core/base/clock.h"
+#include "core/files/regular_file.h"
 #include "core/protocol/daemon_token.h"
 #include "core/protocol/host_port.h"
 #include "core/protocol/state_folder.h"
@@ -36,6 +38,7 @@ struct ServeOptions {
   std::string store, token_file, certificate, key, body_limit = "1MiB", log_level = "info";
   std::string traces_url;
   std::vector<std::string> names;
+  std::string unit_file;  ///< to write to, for --install; empty: where systemd looks
   bool insecure = false, json_log = false, no_tokens = false, open = false;
   double rate_limit = 0;
   std::int64_t connections = 16'384;
@@ -197,6 +200,50 @@ Result<int> serve(const ServeOptions& options, VerbContext& context) {
   return kDone;
 }
 
+/// Returns the options that were given, as they can be given again; without --install.
+std::vector<std::string> given_options(const CLI::App& verb) {
+  std::vector<std::string> words;
+  for (const CLI::Option* option : verb.get_options()) {
+    if (option->count() == 0 || option->check_lname("install")) continue;
+    const std::string name = "--" + option->get_lnames().front();
+    const bool is_flag = option->get_expected_max() == 0;
+    for (const std::string& value : option->results())
+      words.push_back(is_flag ? name : name + "=" + value);
+  }
+  return words;
+}
+
+/// Writes the unit of a daemon with these options to `file`, by default where the user's systemd
+/// looks for it.
+Result<int> install_unit(std::string file, const std::vector<std::string>& options,
+                         VerbContext& context) {
+  const bool is_usual = file.empty();
+  if (is_usual) file = user_unit_path(process_environment);
+  if (file.empty()) {
+    return failure(ErrorCode::invalid_argument,
+                   "--install: neither XDG_CONFIG_HOME nor HOME says where the user's units are; "
+                   "name the file");
+  }
+  std::error_code error;
+  UserUnit unit{.command = {std::filesystem::read_symlink("/proc/self/exe", error), "serve"},
+                .variables = user_unit_variables(process_environment),
+                .folder = std::filesystem::current_path(error)};
+  if (error) {
+    return failure(ErrorCode::unavailable,
+                   "this program's file or its folder cannot be found: " + error.message());
+  }
+  unit.command.insert(unit.command.end(), options.begin(), options.end());
+  const auto text = unit_text(unit);
+  HOCKET_TRY(text);
+  if (is_usual)
+    std::filesystem::create_directories(std::filesystem::path(file).parent_path(), error);
+  HOCKET_TRY(replace_file(file, *text));
+  context.out << file << " is written; to start the daemon, now and at each login:\n"
+              << "  systemctl --user daemon-reload && systemctl --user enable --now hocket\n"
+              << "To have it run while you are not logged in, too: loginctl enable-linger\n";
+  return kDone;
+}
+
 }  // namespace
 
 void add_serve(CLI::App& program, VerbAction& action) {
@@ -238,6 +285,12 @@ void add_serve(CLI::App& program, VerbAction& action) {
                  "print a second line: the address of the page, with the daemon's own token");
   verb->add_flag("--json-log", options->json_log, "log one JSON object a line");
   add_retention_options(*verb, options->retention);
+  const auto* install =
+      verb->add_option("--install", options->unit_file,
+                       "serve nothing now, but write a unit with these options for the user's "
+                       "systemd (default: ~/.config/systemd/user/hocket.service); needs no root")
+          ->expected(0, 1)
+          ->type_name("FILE");
   verb->footer(
       "Prints its address, then serves until it gets SIGINT or SIGTERM.\n"
       "Everything in the store is kept, unless --keep-studies, --keep-audit, --keep-profiles or\n"
@@ -245,9 +298,17 @@ void add_serve(CLI::App& program, VerbAction& action) {
       "hour,\n"
       "as `hocket prune` does it once.\n"
       "Examples:\n  hocket serve --store /var/lib/hocket/hocket.db\n"
-      "  hocket serve --keep-studies 90d --keep-audit 365d --keep-profiles 200\n");
-  verb->callback(
-      [options, &action] { action = [options](VerbContext& c) { return serve(*options, c); }; });
+      "  hocket serve --keep-studies 90d --keep-audit 365d --keep-profiles 200\n"
+      "  hocket serve --listen 127.0.0.1:7078 --install\n");
+  verb->callback([options, verb, install, &action] {
+    if (install->count() == 0) {
+      action = [options](VerbContext& c) { return serve(*options, c); };
+      return;
+    }
+    action = [file = options->unit_file, given = given_options(*verb)](VerbContext& c) {
+      return install_unit(file, given, c);
+    };
+  });
 }
 
 }  // namespace hocket

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "tests/client/environment.h"
 #include "tests/temporary_folder.h"
 
 namespace hocket {
@@ -27,11 +28,7 @@ class NcclEnvironment : public ::testing::Test {
 
   Result<Variables> variables(const NcclSettings& settings, const Variables& environment) const {
     return nccl_environment(settings, folder_.file("a/bin/hocket"),
-                            [environment](const char* name) -> std::optional<std::string> {
-                              const auto found = environment.find(name);
-                              if (found == environment.end()) return std::nullopt;
-                              return found->second;
-                            });
+                            hocket::environment(environment));
   }
 
   TemporaryFolder folder_;

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "tests/client/environment.h"
 #include "tests/temporary_folder.h"
 
 namespace hocket {
@@ -17,13 +18,6 @@ using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 using Variables = std::map<std::string, std::string>;
-
-Environment environment_of(const Variables& variables) {
-  return [variables](const char* name) -> std::optional<std::string> {
-    const auto found = variables.find(name);
-    return found == variables.end() ? std::nullopt : std::optional(found->second);
-  };
-}
 
 class TorchEnvironment : public ::testing::Test {
  protected:
@@ -38,7 +32,7 @@ class TorchEnvironment : public ::testing::Test {
   Result<Variables> variables(const std::string& name, const TorchSettings& settings,
                               const Variables& environment) const {
     return torch_environment(settings, folder_.file(name + "/bin/hocket"),
-                             environment_of(environment), folder_.file("built"));
+                             hocket::environment(environment), folder_.file("built"));
   }
 
   /// Makes a package where the program was built.
