@@ -239,6 +239,10 @@ int hocket_client_abi(void) {
   return HOCKET_CLIENT_ABI;
 }
 
+const char* hocket_client_library_version(void) {
+  return HOCKET_VERSION;
+}
+
 const char* hocket_error(void) {
   return hocket::last_c_error().c_str();
 }

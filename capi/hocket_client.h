@@ -30,6 +30,9 @@ extern "C" {
 // Returns HOCKET_CLIENT_ABI of the loaded library.
 int hocket_client_abi(void);
 
+// Returns the version of the loaded library: "0.1.0".
+const char* hocket_client_library_version(void);
+
 // Returns the error message of the last failed call on this thread; "" if none has failed. Valid
 // until the next call on this thread.
 const char* hocket_error(void);

@@ -429,6 +429,7 @@ TEST_F(HocketClient, AKnobThatIsNotThereIsAnError) {
 
 TEST(HocketClientAbi, TheLibraryShowsWhatTheHeadersDeclareAndNothingElse) {
   EXPECT_EQ(hocket_client_abi(), HOCKET_CLIENT_ABI);
+  EXPECT_THAT(hocket_client_library_version(), ::testing::MatchesRegex("[0-9]+[.][0-9]+[.][0-9]+"));
   FILE* const names = ::popen("nm -D --defined-only '" HOCKET_CLIENT_LIBRARY "'", "r");
   ASSERT_NE(names, nullptr);
   std::string text;
@@ -450,6 +451,7 @@ TEST(HocketClientAbi, TheLibraryShowsWhatTheHeadersDeclareAndNothingElse) {
                            "hocket_client_host",
                            "hocket_client_is_trying",
                            "hocket_client_key",
+                           "hocket_client_library_version",
                            "hocket_client_measured",
                            "hocket_client_open",
                            "hocket_client_progress",
