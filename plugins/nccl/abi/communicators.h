@@ -25,6 +25,7 @@ struct Communicator {
   std::uint64_t comm_id = 0;
   int ranks = 0;
   bool knows_rank = false;
+  bool reports_call = false;  ///< the first call is to be reported to `hocket doctor`
   Logger logger = nullptr;
   measure::CollectiveMeter* meter = nullptr;
   CommunicatorCalls* calls = nullptr;

@@ -34,6 +34,8 @@ class Plugin {
   void collective_info(void* context, const CollectiveCall& call, const CostTable& table,
                        int* channels);
   void close_tuner(void* context);
+  /// Returns for how many communicators NCCL has opened the tuner so far.
+  int opened_tuners() const { return opened_.load(std::memory_order_relaxed); }
 
   void* open_profiler(const ProfilerOpening& opening);
   /// Returns the handle for NCCL; null for events that nobody wants.
@@ -69,6 +71,7 @@ class Plugin {
   std::atomic<const ChainedTuner*> chained_tuner_{nullptr};
   std::atomic<const ChainedProfiler*> chained_profiler_{nullptr};
   std::atomic<bool> has_warned_of_tuner_{false};
+  std::atomic<int> opened_{0};
 };
 
 /// The plugin of this process, which the tables call. It is never destroyed.

@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "plugins/nccl/abi/load_report.h"
 #include "plugins/nccl/abi/log.h"
 #include "plugins/nccl/abi/pending_profiler.h"
 #include "plugins/nccl/abi/plugin.h"
@@ -70,6 +71,12 @@ void* Plugin::open_profiler(const ProfilerOpening& opening) {
                profiler->name(), result);
     }
   }
+  report_load(environment_,
+              {.what = "profiler",
+               .interface = opening.version,
+               .rank = opening.rank,
+               .ranks = opening.ranks},
+              opening.logger);
   mask_.attach(opening.event_mask);
   communicator->meter = meters_.take();
   if (communicator->meter != nullptr && opening.event_mask != nullptr) {

@@ -3,9 +3,11 @@
 #include <cstdlib>
 #include <limits>
 
+#include "plugins/nccl/abi/load_report.h"
 #include "plugins/nccl/abi/log.h"
 #include "plugins/nccl/abi/pending_profiler.h"
 #include "plugins/nccl/abi/plugin.h"
+#include "plugins/nccl/abi/tables.h"
 
 namespace hocket::nccl::abi {
 namespace {
@@ -20,6 +22,10 @@ Plugin& process_plugin() {
   static Plugin* const plugin =
       new Plugin([](const char* name) -> const char* { return std::getenv(name); });
   return *plugin;
+}
+
+extern "C" int hocket_nccl_tuners() {
+  return process_plugin().opened_tuners();
 }
 
 Communicator* Plugin::joined_profiler(const TunerOpening& opening, void*& context) {
@@ -68,6 +74,11 @@ void* Plugin::open_tuner(const TunerOpening& opening) {
     identity.nodes = to_int(opening.nodes);
     communicator->calls = open_communicator(identity, opening.logger, communicator->meter);
   }
+  communicator->reports_call = has_load_report(environment_);
+  report_load(environment_,
+              {.what = "tuner", .interface = opening.version, .ranks = to_int(opening.ranks)},
+              opening.logger);
+  opened_.fetch_add(1, std::memory_order_relaxed);
   communicator->is_tuner_open.store(true, std::memory_order_release);
   return context;
 }
@@ -81,6 +92,10 @@ void Plugin::collective_info(void* context, const CollectiveCall& call, const Co
   }
   int ignored = 0;
   if (channels == nullptr) channels = &ignored;
+  if (communicator->reports_call) {
+    communicator->reports_call = false;
+    report_load(environment_, {.what = "call"}, communicator->logger);
+  }
   mask_.refresh();
   if (communicator->has_chained_tuner) call_chained_tuner(*communicator, call, table, channels);
   if (communicator->meter != nullptr) communicator->meter->called();

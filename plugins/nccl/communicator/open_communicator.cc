@@ -1,7 +1,6 @@
 // The plugin's communicators as they are in a job: links by sockets, jobs by the client library.
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -9,6 +8,7 @@
 #include <string>
 
 #include "plugins/nccl/abi/log.h"
+#include "plugins/nccl/abi/nccl_version.h"
 #include "plugins/nccl/communicator/communicator.h"
 #include "plugins/nccl/communicator/current_device.h"
 #include "plugins/nccl/control/daemon_rendezvous.h"
@@ -21,23 +21,6 @@ namespace {
 
 const char* environment_of(const char* name) {
   return std::getenv(name);
-}
-
-/// Returns the version of the NCCL whose function `logger` is: a process may hold several.
-std::string version_of_nccl(Logger logger) {
-  using GetVersion = int (*)(int*);
-  Dl_info info = {};
-  void* library = nullptr;
-  if (logger != nullptr && dladdr(reinterpret_cast<const void*>(logger), &info) != 0)
-    library = dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
-  auto get = reinterpret_cast<GetVersion>(
-      dlsym(library == nullptr ? RTLD_DEFAULT : library, "ncclGetVersion"));
-  int version = 0;
-  const bool is_known = get != nullptr && get(&version) == 0 && version >= 10000;
-  if (library != nullptr) dlclose(library);
-  if (!is_known) return "";
-  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
-         std::to_string(version % 100);
 }
 
 /// Returns the model of the host's first GPU, as its driver says it; "" without one.
@@ -81,8 +64,10 @@ CommunicatorCalls* make_communicator(const CommunicatorIdentity& identity,
   parts.say = say;
   if (!options.stays_on) parts.device = current_device(driver_functions());
   if (identity.rank == 0) {
-    parts.clients = std::make_unique<LibraryClients>(LibraryClientsOptions{
-        .nccl_version = version_of_nccl(logger), .accelerator = model_of_gpu(), .say = say});
+    parts.clients = std::make_unique<LibraryClients>(
+        LibraryClientsOptions{.nccl_version = abi::loading_nccl(logger).version,
+                              .accelerator = model_of_gpu(),
+                              .say = say});
   }
   return new Communicator(identity, options, meter, std::move(parts));
 }

@@ -21,8 +21,8 @@ def library():
     try:
         opened = ctypes.CDLL(file)
     except OSError as error:
-        raise Error(f"hocket's library cannot be opened ({error}); install hocket's "
-                    "wheel, which has it, or name the file in HOCKET_CLIENT_LIBRARY") from None
+        raise Error(f"hocket's library cannot be opened ({error}); `pip install hocket` brings it, "
+                    "or name the file in HOCKET_CLIENT_LIBRARY") from None
     opened.hocket_error.restype = ctypes.c_char_p
     return opened
 
@@ -32,6 +32,14 @@ def function(name, result, *arguments):
     found = getattr(library(), name)
     found.restype, found.argtypes = result, arguments
     return found
+
+
+def version():
+    """Returns the version of the library; "" where it is older than 0.1.0's, which say theirs."""
+    try:
+        return function("hocket_client_library_version", ctypes.c_char_p)().decode(errors="replace")
+    except AttributeError:
+        return ""
 
 
 def raise_error():

@@ -46,17 +46,22 @@ def _reducer_arguments():
     return set(re.findall(r"(\w+): ", signature)) - {"self"}
 
 
-def _check_interface(ddp):
+def strange_arguments():
+    """Returns the arguments of the installed Reducer that this file does not know, and those of its
+    own that the Reducer lacks; empty where it knows the Reducer."""
     names = _reducer_arguments()
-    unknown = names - set(_PASSED_ON) - _OWN - _EMPTY
-    lacking = _OWN - names
+    return (names - set(_PASSED_ON) - _OWN - _EMPTY) | (_OWN - names)
+
+
+def _check_interface(ddp):
+    names, strange = _reducer_arguments(), strange_arguments()
     attributes = {_PASSED_ON[name] for name in names & set(_PASSED_ON)} | {
         "reducer", "logger", "static_graph", "device_ids", "output_device", "broadcast_buffers",
         "bucket_bytes_cap", "_build_params_for_reducer", "_build_debug_param_to_name_mapping"}
     absent = {name for name in attributes if not hasattr(ddp, name)}
-    if unknown or lacking or absent:
+    if strange or absent:
         raise LeftAlone(f"hocket does not know the Reducer of PyTorch {torch.__version__} "
-                        f"({', '.join(sorted(unknown | lacking | absent))})")
+                        f"({', '.join(sorted(strange | absent))})")
 
 
 def _check_use(ddp, sparse):

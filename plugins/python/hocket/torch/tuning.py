@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import torch.distributed as dist
 
-from hocket.torch import buckets, fsdp1, prefetch
+from hocket.torch import buckets, fsdp1, nccl_plugin, prefetch
 from hocket.torch.accelerators import accelerator_of, accelerator_text
 from hocket.torch.crossed import Crossed
 from hocket.torch.job import Job
@@ -47,6 +47,7 @@ def tune(model, optimizer, schedule=False, explore=EXPLORE, name=None,
     if is_off():
         return Job(str(name or type(model).__name__), "HOCKET_TORCH=off")
     try:
+        nccl_plugin.watch(optimizer)
         name = str(name or _name_of(model))
         longest_s = float(os.environ.get("HOCKET_TORCH_MEETING_S") or longest_meeting_s)
         return _tune(model, optimizer, _schedule(schedule), _explore(explore), name, longest_s)

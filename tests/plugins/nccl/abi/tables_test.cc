@@ -175,8 +175,10 @@ TEST(Tables, HaveANameAndNoChunkSize) {
 TEST_P(TablesTest, OneCommunicatorServesProfilerAndTuner) {
   void* profiler = open_profiler();
   ASSERT_EQ(opened_communicators().size(), 1U);
+  const int tuners = hocket_nccl_tuners();
   void* tuner = open_tuner();
   ASSERT_EQ(opened_communicators().size(), 1U) << "the tuner joins the profiler";
+  EXPECT_EQ(hocket_nccl_tuners(), tuners + 1);
   const auto communicator = opened_communicators().front();
   EXPECT_EQ(communicator->identity.comm_id, 77U);
   EXPECT_EQ(communicator->identity.rank, 3);

@@ -132,7 +132,8 @@ TEST_F(NcclPlugin, NeedsLibcAloneAndExportsItsTables) {
   }
   EXPECT_EQ(exported,
             (std::set<std::string>{"ncclTunerPlugin_v4", "ncclTunerPlugin_v5", "ncclTunerPlugin_v6",
-                                   "ncclProfiler_v4", "ncclProfiler_v5", "ncclProfiler_v6"}));
+                                   "ncclProfiler_v4", "ncclProfiler_v5", "ncclProfiler_v6",
+                                   "hocket_nccl_tuners"}));
 }
 
 TEST_F(NcclPlugin, WithoutDaemonAndStoreNcclIsLeftAlone) {

@@ -20,6 +20,7 @@ import hocket_knobs
 
 # This module is imported while PyTorch is; hocket.torch, which imports PyTorch, with a first step.
 _waiting = []  # weak references to wrapped models, oldest first
+_wrapped = []  # True once a model was wrapped
 _LONGEST_MEETING_S = 1.0
 
 
@@ -36,6 +37,7 @@ _stepping = _Stepping()
 
 
 def _wait_for_step(module):
+    _wrapped[:] = [True]
     if all(other() is not module for other in _waiting):
         _waiting.append(weakref.ref(module))
 
@@ -112,9 +114,33 @@ def _after_first_step(optimizer):
             hocket_knobs.stepped(self)
         for stepped in reversed(first):  # the outermost ended last
             _tune_models_of(stepped)
+        if first and os.environ.get("HOCKET_DOCTOR_FILE"):
+            _tell_doctor("step", first)
         return result
     had_step = []
     optimizer.step = types.MethodType(step, optimizer)
+
+
+def watch_groups(imported):
+    """Tells `hocket doctor` of a process that joins the others of its job."""
+    inner = imported.init_process_group
+
+    @functools.wraps(inner)
+    def init_process_group(*arguments, **named):
+        inner(*arguments, **named)
+        _tell_doctor("group")
+    imported.init_process_group = init_process_group
+
+
+def _tell_doctor(event, optimizers=()):
+    try:
+        from hocket.load_report import report
+        from hocket.torch.nccl_plugin import uses_nccl
+        parameters = [each for optimizer in optimizers for group in optimizer.param_groups
+                      for each in group["params"]]
+        report(event, uses_nccl=bool(_wrapped) and uses_nccl(parameters))
+    except Exception:
+        pass  # the doctor then knows less of this process
 
 
 def _parameters(optimizer):

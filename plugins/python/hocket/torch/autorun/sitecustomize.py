@@ -89,6 +89,14 @@ def _run_shadowed():
             raise
 
 
+def _tell_doctor():
+    """Tells `hocket doctor`, which alone sets the variable, that this file was imported."""
+    try:
+        importlib.import_module("hocket.load_report").report("start")
+    except Exception:
+        pass  # the doctor then knows nothing of this process
+
+
 if os.environ.get("HOCKET_TORCH", "").lower() not in _NO:
     sys.meta_path.insert(0, _OwnPackage())
     sys.meta_path.insert(0, _AfterImport({
@@ -99,4 +107,8 @@ if os.environ.get("HOCKET_TORCH", "").lower() not in _NO:
         "torch.optim.optimizer": _watch("watch_optimizers"),
         "torch._dynamo.config": _watch("configure", "hocket_knobs"),
         "torch._inductor.config": _watch("configure", "hocket_knobs")}))
+    if os.environ.get("HOCKET_DOCTOR_FILE"):
+        sys.meta_path.insert(0, _AfterImport({
+            "torch.distributed.distributed_c10d": _watch("watch_groups")}))
+        _tell_doctor()
 _run_shadowed()
