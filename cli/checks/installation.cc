@@ -36,7 +36,7 @@ DoctorCheck check_client_library(const fs::path& prefix, const std::string& vari
   if (library) {
     check.state = CheckState::wrong;
     check.found = library->file + " has another interface than " + kClientLibrary;
-    check.remedy = "install the library of the program's version";
+    check.remedy = "pip install --upgrade hocket: program and library of one version";
     return check;
   }
   check.state = variable.empty() ? CheckState::missing : CheckState::wrong;
@@ -44,7 +44,7 @@ DoctorCheck check_client_library(const fs::path& prefix, const std::string& vari
     check.found += (check.found.empty() ? "none of " : ", ") + candidate;
   }
   check.remedy = variable.empty()
-                     ? "install hocket's wheel or libhocket-client1, or name the file in "
+                     ? "pip install hocket (or the package libhocket-client1), or name the file in "
                        "HOCKET_CLIENT_LIBRARY"
                      : "HOCKET_CLIENT_LIBRARY must name the library's file";
   return check;
@@ -78,7 +78,7 @@ std::vector<DoctorCheck> check_installation(const Installation& installation,
       // pip installs the program into the package.
       check_files("Python package",
                   {share / "hocket/python/hocket/torch/__init__.py", prefix / "torch/__init__.py"},
-                  "install hocket's wheel or python3-hocket, for `hocket torch`"),
+                  "for `hocket torch`: pip install hocket (or the package python3-hocket)"),
       check_files("manual pages", {share / "man/man1/hocket.1.gz", share / "man/man1/hocket.1"},
                   "cmake --install, or the package hocket, brings them"),
       check_files("completion", {share / "bash-completion/completions/hocket"},

@@ -25,4 +25,8 @@ using LibraryProbe =
 /// Opens the candidates in a child process.
 std::optional<ProbedLibrary> probe_library(std::span<const std::string> candidates);
 
+/// Opens `file`, a name for the loader or a path, in a child process. Returns the loader's message
+/// if that fails, else an empty text.
+std::string why_not_opened(const std::string& file);
+
 }  // namespace hocket

@@ -33,13 +33,12 @@ Result<fs::path> nccl_plugin_folder(const fs::path& program) {
   for (const char* folder : {HOCKET_INSTALL_LIBDIR, "lib"}) {
     if (has_plugin(installation / folder)) return installation / folder;
   }
-  return failure(
-      ErrorCode::not_found,
-      "the plugin for NCCL was not found: there are no " + std::string(kNcclTunerLibrary) +
-          " and " + kNcclProfilerLibrary + " in " +
-          (installation / HOCKET_INSTALL_LIBDIR).string() + " or " +
-          (installation / "lib").string() +
-          "; hocket's wheel and the package libnccl-plugin-hocket have them (docs/INSTALL.md)");
+  return failure(ErrorCode::not_found,
+                 "the plugin for NCCL was not found: there are no " +
+                     std::string(kNcclTunerLibrary) + " and " + kNcclProfilerLibrary + " in " +
+                     (installation / HOCKET_INSTALL_LIBDIR).string() + " or " +
+                     (installation / "lib").string() +
+                     "; pip install hocket, or the package libnccl-plugin-hocket, brings them");
 }
 
 std::map<std::string, std::string> variables_of(const NcclSettings& settings) {

@@ -50,8 +50,8 @@ Result<fs::path> found_package(const fs::path& installation, const fs::path& bui
                  "the package for Python was not found: there is no " +
                      (installed / kAutorun).string() + ", where it is installed, and no " +
                      (built / kAutorun).string() +
-                     " that only you can change, where this program was built; install it, or set "
-                     "HOCKET_PYTHON to the folder that holds the package hocket");
+                     " that only you can change, where this program was built; pip install hocket "
+                     "brings it, or set HOCKET_PYTHON to the folder that holds the package hocket");
 }
 
 /// Returns the folder of the package as PYTHONPATH takes it.

@@ -53,7 +53,7 @@ enum class BehindDashes { nothing, command };
   VERB(traces, nothing)       \
   VERB(stragglers, nothing)   \
   VERB(store, nothing)        \
-  VERB(doctor, nothing)       \
+  VERB(doctor, command)       \
   VERB(prune, nothing)        \
   VERB(completion, nothing)   \
   VERB(manual, nothing)

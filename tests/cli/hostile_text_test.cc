@@ -267,7 +267,7 @@ TEST_F(HostileText, IsTextInEveryViewOfEveryVerb) {
        {{store_.path(), folder.file("copy" + std::string("\x1b[2J\nforged") + ".db")},
         {garbage, other}},
        {});
-  each("doctor", {{}, {"--json"}}, store);
+  each("doctor", {{"--no-start"}, {"--no-start", "--json"}}, store);
   each("prune", {{"--dry-run", "--keep-studies", "1m"}, {"--dry-run", "--json"}}, store);
   each("completion", {{"bash"}, {"zsh"}, {"fish"}, {bytes_}}, {});
   each("manual", {{folder.file("man")}, {garbage}}, {});

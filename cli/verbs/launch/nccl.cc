@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cli/base/command_line.h"
+#include "cli/checks/library_probe.h"
 #include "cli/process/exec_command.h"
 #include "cli/process/nccl_environment.h"
 #include "cli/verbs/launch/explore_option.h"
@@ -65,6 +66,20 @@ Result<int> write_file(const NcclVerbSettings& settings, const std::filesystem::
   return kDone;
 }
 
+/// Says in the job's log that NCCL, which goes on without a plugin and says nothing, cannot open
+/// this one.
+void say_if_unusable(const std::filesystem::path& program, VerbContext& context) {
+  const auto folder = nccl_plugin_folder(program);
+  if (!folder) return;
+  for (const char* library : {kNcclTunerLibrary, kNcclProfilerLibrary}) {
+    const std::string why = why_not_opened((*folder / library).string());
+    if (why.empty()) continue;
+    context.err << "hocket: NCCL will run without hocket's plugin: " << why
+                << "; `hocket doctor` says more\n";
+    return;
+  }
+}
+
 Result<int> run_with_plugin(const NcclVerbSettings& settings, VerbContext& context) {
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -86,6 +101,7 @@ Result<int> run_with_plugin(const NcclVerbSettings& settings, VerbContext& conte
   }
   auto words = required_command(context.command, "nccl");
   HOCKET_TRY(words);
+  say_if_unusable(program, context);
   context.out.flush();
   return failure(exec_command({std::move(*words), std::move(*variables)}));
 }
@@ -112,7 +128,9 @@ void add_nccl(CLI::App& program, VerbAction& action) {
       "launcher starts ranks on other hosts, put eval \"$(hocket nccl --env)\" into what it "
       "starts\n"
       "there, or the plugin into /etc/nccl.conf of each host. Another tuner or profiler that the\n"
-      "environment names is called by hocket's. Example:\n"
+      "environment names is called by hocket's. `hocket doctor --job -- COMMAND…` says whether "
+      "NCCL\n"
+      "loads it. Example:\n"
       "  hocket nccl --daemon http://127.0.0.1:7077 -- torchrun --nproc-per-node 8 train.py\n");
   verb->callback([settings, &action] {
     action = [settings](VerbContext& c) { return run_with_plugin(*settings, c); };

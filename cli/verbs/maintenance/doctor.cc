@@ -1,7 +1,9 @@
-// hocket doctor: says what of hocket is there and what is missing, lists every file and folder that
-// hocket writes, and says what is wrong with them.
+// hocket doctor: says what of hocket is there and what is missing, what a job loads of it, lists
+// every file and folder that hocket writes, and says what is wrong with them. With --job it asks a
+// job that the user's own launcher starts.
 
 #include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -10,14 +12,18 @@
 #include <ostream>
 #include <sstream>
 
+#include "cli/base/command_line.h"
 #include "cli/checks/gpu_libraries.h"
 #include "cli/checks/installation.h"
 #include "cli/checks/service.h"
+#include "cli/checks/started_job.h"
 #include "cli/files/own_files.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
+#include "cli/process/interrupt.h"
 #include "cli/verbs/verb.h"
+#include "core/base/clock.h"
 #include "core/base/text.h"
 #include "store/open.h"
 #include "store/store_uri.h"
@@ -29,7 +35,8 @@ constexpr std::size_t kDoctorTextLimitBytes = 400;
 
 struct DoctorOptions {
   std::string store;
-  bool json = false;
+  std::string timeout = "60s";
+  bool json = false, has_job = false, starts_nothing = false;
 };
 
 std::string size_of(const OwnFile& file) {
@@ -59,10 +66,19 @@ nlohmann::json own_files_json(const std::vector<OwnFile>& files) {
   return list;
 }
 
-std::vector<DoctorCheck> all_checks() {
+std::filesystem::path own_path() {
   std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error);
+}
+
+/// Says what is awaited, where somebody looks on.
+void say_awaited(const std::string& what, VerbContext& context) {
+  if (context.err_columns > 0) context.err << "hocket: " << what << '\n';
+}
+
+std::vector<DoctorCheck> all_checks(const DoctorOptions& options, VerbContext& context) {
   const Installation installation{
-      .program = std::filesystem::read_symlink("/proc/self/exe", error),
+      .program = own_path(),
       .version = HOCKET_VERSION,
       .client_library = process_environment("HOCKET_CLIENT_LIBRARY").value_or("")};
   std::vector<DoctorCheck> checks = check_installation(installation, probe_library);
@@ -70,6 +86,12 @@ std::vector<DoctorCheck> all_checks() {
     checks.insert(checks.end(), more.begin(), more.end());
   };
   add(check_gpu_libraries(gpu_surroundings(), probe_library));
+  if (!options.starts_nothing) {
+    say_awaited("starting python3 as a job would be started, to see what it loads", context);
+    CancelToken cancel;
+    const InterruptGuard guard(cancel);
+    add(check_loads(installation.program, HOCKET_VERSION, SteadyClock(), cancel));
+  }
   add(check_service());
   return checks;
 }
@@ -114,12 +136,38 @@ std::string verdict_text(std::ptrdiff_t wrong, std::ptrdiff_t left_over, bool ha
   return text;
 }
 
+/// Runs the user's own job for a while, and says what each rank has loaded.
+Result<int> examine_job(const DoctorOptions& options, VerbContext& context) {
+  const auto words = required_command(context.command, "doctor --job");
+  HOCKET_TRY(words);
+  const auto limit_ns = parse_duration(options.timeout);
+  if (!limit_ns) return failure(limit_ns.error().in("--timeout"));
+  say_awaited("running " + shell_text(*words) +
+                  " until its ranks have said what they load, at most " + options.timeout,
+              context);
+  CancelToken cancel;
+  const InterruptGuard guard(cancel);
+  const auto checks =
+      check_job(*words, *limit_ns, own_path(), HOCKET_VERSION, SteadyClock(), cancel);
+  HOCKET_TRY(checks);
+  const auto wrong = std::ranges::count(*checks, CheckState::wrong, &DoctorCheck::state);
+  if (options.json) {
+    context.out << json_text({{"checks", checks_json(*checks)}, {"wrong", wrong}}) << '\n';
+  } else {
+    print_checks(*checks, context.out);
+  }
+  return wrong == 0 ? kDone : kFailed;
+}
+
 Result<int> examine(const DoctorOptions& options, VerbContext& context) {
+  if (options.has_job) return examine_job(options, context);
+  const auto none = no_command(context.command, "doctor without --job");
+  HOCKET_TRY(none);
   const auto store = store_path(options.store);
   HOCKET_TRY(store);
   const auto files = find_own_files(own_places(shown_store(*store), process_environment),
                                     {::geteuid(), system_unix_ns()});
-  const auto checks = all_checks();
+  const auto checks = all_checks(options, context);
   const auto wrong = std::ranges::count_if(files, is_wrong, &OwnFile::state) +
                      std::ranges::count(checks, CheckState::wrong, &DoctorCheck::state);
   const auto left_over = std::ranges::count(files, OwnState::left_over, &OwnFile::state);
@@ -151,11 +199,25 @@ void add_doctor(CLI::App& program, VerbAction& action) {
       "doctor", "say what of hocket is there, what is missing and what is wrong");
   add_store_option(*verb, options->store);
   verb->add_flag("--json", options->json, "print JSON");
+  auto* starts_nothing =
+      verb->add_flag("--no-start", options->starts_nothing,
+                     "start no process to see what it loads: say only what lies where");
+  auto* job = verb->add_flag("--job", options->has_job,
+                             "run the command behind --, until its ranks have said what they load")
+                  ->excludes(starts_nothing);
+  verb->add_option("--timeout", options->timeout, "with --job, how long that may take: 90, 30s, 5m")
+      ->capture_default_str()
+      ->needs(job);
   verb->footer(
+      "hocket doctor [--job [--timeout TIME] -- COMMAND…]\n"
       "Changes nothing: the last column says what to do. Exit status 1 when something is wrong;\n"
-      "what is missing or left over does no harm.\n"
-      "docs/FILES.md says who writes and who removes each.\n"
-      "Example:\n  hocket doctor\n");
+      "what is missing or left over does no harm. A python3 is started as jobs are, and says what\n"
+      "it has loaded of hocket, of PyTorch and of NCCL. With --job COMMAND is started as\n"
+      "`hocket torch` and `hocket nccl` start it, and ended as soon as each rank on this host has\n"
+      "made a step, or when the time is over.\n"
+      "docs/FILES.md says who writes and who removes each file.\n"
+      "Examples:\n  hocket doctor\n"
+      "  hocket doctor --job -- torchrun --nproc-per-node 2 train.py\n");
   verb->callback(
       [options, &action] { action = [options](VerbContext& c) { return examine(*options, c); }; });
 }

@@ -89,7 +89,7 @@ TEST_F(DescribedProgram, KnowsTheVerbsWithACommand) {
   for (const DescribedVerb& verb : program_.verbs) {
     if (verb.takes_command) names.push_back(verb.name);
   }
-  EXPECT_THAT(names, ElementsAre("tune", "run", "fetch", "with", "torch", "nccl"));
+  EXPECT_THAT(names, ElementsAre("tune", "run", "fetch", "with", "torch", "nccl", "doctor"));
 }
 
 }  // namespace

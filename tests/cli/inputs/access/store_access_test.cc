@@ -44,7 +44,7 @@ TEST(StoreAccess, AConnectionOfLibpqIsNoFileAndItsPasswordIsNotRepeated) {
            {"best"},
            {"profiles", "list"},
            {"audit"},
-           {"doctor"},
+           {"doctor", "--no-start"},
            {"versions"},
            {"promote", "x"},
            {"tune", "--trials", "1", "--param", "a=1,2", "--", "true"},

@@ -25,8 +25,9 @@ class NcclVerb : public ::testing::Test {
     std::filesystem::create_directories(folder_.file("bin"));
     std::filesystem::create_directories(folder_.file("lib"));
     std::filesystem::copy(HOCKET_PROGRAM, folder_.file("bin/hocket"));
-    for (const char* name : {"lib/libnccl-tuner-hocket.so", "lib/libnccl-profiler-hocket.so"})
-      folder_.write(name, "");
+    for (const std::string name : {"libnccl-tuner-hocket.so", "libnccl-profiler-hocket.so"}) {
+      std::filesystem::copy(HOCKET_NCCL_PLUGIN_FOLDER "/" + name, folder_.file("lib/" + name));
+    }
   }
 
   /// Runs `hocket nccl ARGUMENTS`; returns its exit status and sets `output_`.
@@ -86,8 +87,18 @@ TEST_F(NcclVerb, AFileOfNcclsGetsThePluginOnce) {
 TEST_F(NcclVerb, WithoutThePluginNothingRuns) {
   std::filesystem::remove_all(folder_.file("lib"));
   EXPECT_EQ(run({"--", "echo", "ran"}), 2);
-  EXPECT_THAT(output_, HasSubstr("hocket's wheel"));
+  EXPECT_THAT(output_, HasSubstr("pip install hocket"));
   EXPECT_THAT(output_, Not(HasSubstr("\nran")));
+}
+
+TEST_F(NcclVerb, APluginThatCannotBeOpenedIsALineInTheJobsLogAndTheJobRuns) {
+  EXPECT_EQ(run({"--", "echo", "ran"}), 0);
+  EXPECT_EQ(output_, "ran\n");
+  folder_.write("lib/libnccl-profiler-hocket.so", "no library");
+  EXPECT_EQ(run({"--", "echo", "ran"}), 0);
+  EXPECT_THAT(output_, ::testing::MatchesRegex(
+                           "hocket: NCCL will run without hocket's plugin: [^\n]*"
+                           "libnccl-profiler-hocket.so[^\n]*`hocket doctor`[^\n]*\nran\n"));
 }
 
 TEST_F(NcclVerb, ACommandAndAFileAreOneTooMany) {

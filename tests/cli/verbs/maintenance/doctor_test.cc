@@ -66,11 +66,11 @@ class Doctor : public ::testing::Test {
 };
 
 TEST_F(Doctor, ListsEveryFileAndSaysThatAllIsWellWhereTheClientLibraryIsThere) {
-  const auto text = ask_hocket({"doctor"});
+  const auto text = ask_hocket({"doctor", "--no-start"});
   EXPECT_EQ(text.status, kDone) << text.err;
   EXPECT_THAT(text.out, AllOf(HasSubstr(store_), HasSubstr(token_), HasSubstr(state_ + "/hocket"),
                               HasSubstr(cache_ + "/hocket")));
-  const auto answer = ask_hocket({"doctor", "--json"}).json();
+  const auto answer = ask_hocket({"doctor", "--no-start", "--json"}).json();
   // Beside the test's program the library is there or not, as it was built.
   const auto& checks = answer.at("checks");
   const auto library = std::ranges::find_if(
@@ -90,17 +90,18 @@ TEST_F(Doctor, ListsEveryFileAndSaysThatAllIsWellWhereTheClientLibraryIsThere) {
 
 TEST_F(Doctor, SaysWhatIsWrongAndWhatToDo) {
   ASSERT_EQ(::chmod(token_.c_str(), 0644), 0);
-  const auto text = ask_hocket({"doctor"});
+  const auto text = ask_hocket({"doctor", "--no-start"});
   EXPECT_EQ(text.status, kFailed);
   EXPECT_THAT(text.out, AllOf(HasSubstr("wrong permissions"), HasSubstr("chmod go-rwx " + token_),
                               HasSubstr("1 needs attention"), Not(HasSubstr("all is well"))));
-  EXPECT_EQ(at(ask_hocket({"doctor", "--json"}).json().at("files"), token_).at("state"),
-            "wrong permissions");
+  EXPECT_EQ(
+      at(ask_hocket({"doctor", "--no-start", "--json"}).json().at("files"), token_).at("state"),
+      "wrong permissions");
   ASSERT_EQ(::chmod(token_.c_str(), 0600), 0);
-  EXPECT_EQ(ask_hocket({"doctor"}).status, kDone);
+  EXPECT_EQ(ask_hocket({"doctor", "--no-start"}).status, kDone);
 
   std::ofstream(store_, std::ios::trunc) << std::string(900, 'x');
-  const auto damaged = ask_hocket({"doctor"});
+  const auto damaged = ask_hocket({"doctor", "--no-start"});
   EXPECT_EQ(damaged.status, kFailed);
   EXPECT_THAT(damaged.out, AllOf(HasSubstr("unusable"), HasSubstr("not an SQLite database")));
 }
@@ -115,14 +116,14 @@ std::string state_of(const nlohmann::json& answer, const std::string& what) {
 }
 
 TEST_F(Doctor, SaysWhatIsThereAndWhatIsMissing) {
-  const auto text = ask_hocket({"doctor"});
+  const auto text = ask_hocket({"doctor", "--no-start"});
   EXPECT_THAT(text.out, AllOf(HasSubstr("client library"), HasSubstr("hocket "),
                               HasSubstr("open files"), HasSubstr("HOCKET_DAEMON is not set")));
-  const auto answer = ask_hocket({"doctor", "--json"}).json();
+  const auto answer = ask_hocket({"doctor", "--no-start", "--json"}).json();
   EXPECT_EQ(state_of(answer, "program"), "ok");
   EXPECT_EQ(state_of(answer, "daemon"), "note");
   const ScopedEnvironment library("HOCKET_CLIENT_LIBRARY", "/nowhere/library.so");
-  const auto wrong = ask_hocket({"doctor", "--json"});
+  const auto wrong = ask_hocket({"doctor", "--no-start", "--json"});
   EXPECT_EQ(wrong.status, kFailed);
   EXPECT_EQ(wrong.json().at("wrong"), 1);
   EXPECT_EQ(state_of(wrong.json(), "client library"), "wrong");
@@ -130,15 +131,19 @@ TEST_F(Doctor, SaysWhatIsThereAndWhatIsMissing) {
 
 TEST_F(Doctor, LooksAtTheStoreThatItIsGiven) {
   const std::string other = folder_.file("other.db");
-  EXPECT_THAT(ask_hocket({"doctor", "--store", other}).out,
+  EXPECT_THAT(ask_hocket({"doctor", "--no-start", "--store", other}).out,
               AllOf(HasSubstr(other), Not(HasSubstr(store_))));
   EXPECT_FALSE(fs::exists(other));
-  EXPECT_EQ(ask_hocket({"doctor", "--", "true"}).status, kBadInput);
+  const auto unasked = ask_hocket({"doctor", "--", "true"});
+  EXPECT_EQ(unasked.status, kBadInput);
+  EXPECT_THAT(unasked.err, HasSubstr("doctor without --job runs no command"));
+  EXPECT_EQ(ask_hocket({"doctor", "--job"}).status, kBadInput);
+  EXPECT_EQ(ask_hocket({"doctor", "--timeout", "5s"}).status, kBadInput);
 }
 
 TEST_F(Doctor, PruneRemovesWhatIsLeftOver) {
   const std::string path = left_over();
-  const auto found = ask_hocket({"doctor"});
+  const auto found = ask_hocket({"doctor", "--no-start"});
   EXPECT_EQ(found.status, kDone) << "it does no harm";
   EXPECT_THAT(found.out, AllOf(HasSubstr("left over"), HasSubstr("1 is left over"),
                                HasSubstr("`hocket prune` removes it")));
@@ -161,7 +166,7 @@ TEST_F(Doctor, PruneRemovesWhatIsLeftOver) {
 
 TEST_F(Doctor, PruneLeavesWhatIsInUse) {
   const auto scratch = must(ScratchFolder::make(temporary_));
-  EXPECT_THAT(ask_hocket({"doctor"}).out, HasSubstr("in use"));
+  EXPECT_THAT(ask_hocket({"doctor", "--no-start"}).out, HasSubstr("in use"));
   EXPECT_THAT(ask_hocket({"prune"}).out, HasSubstr("nothing to remove"));
   EXPECT_TRUE(fs::exists(scratch.path()));
 }

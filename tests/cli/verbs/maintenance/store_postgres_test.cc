@@ -59,11 +59,11 @@ TEST_F(StoreOnPostgres, IsCopiedToAFileAndBack) {
 }
 
 TEST_F(StoreOnPostgres, TheDoctorSaysWhetherItCanBeOpened) {
-  const auto empty = ask_hocket({"doctor"});
+  const auto empty = ask_hocket({"doctor", "--no-start"});
   EXPECT_EQ(empty.status, kDone) << empty.out;
   EXPECT_THAT(empty.out, HasSubstr("a database without the tables of a store"));
   must(open_store(place_.store()));
-  const auto there = ask_hocket({"doctor", "--json"});
+  const auto there = ask_hocket({"doctor", "--no-start", "--json"});
   EXPECT_EQ(there.status, kDone) << there.out;
   const auto store = there.json().at("files").at(0);
   EXPECT_EQ(store.at("what"), "store");
@@ -122,7 +122,7 @@ TEST_F(StoreOnPostgres, TracesOfOtherStoresAreLeftAlone) {
   const auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(48);
   fs::last_write_time(trace, long_ago);
   fs::last_write_time(fs::path(trace).parent_path(), long_ago);
-  const auto doctor = ask_hocket({"doctor"});
+  const auto doctor = ask_hocket({"doctor", "--no-start"});
   EXPECT_EQ(doctor.status, kDone);
   EXPECT_THAT(doctor.out, AllOf(HasSubstr("others-1"), HasSubstr("another store may have it")));
   EXPECT_THAT(ask_hocket({"prune"}).out, HasSubstr("nothing to remove"));

@@ -78,7 +78,7 @@ TEST_F(StoreVerb, APasswordIsNotShown) {
     EXPECT_NE(answer.status, kDone);
     EXPECT_THAT(answer.out + answer.err, hidden) << arguments.front();
   }
-  const auto doctor = ask_hocket({"doctor"});
+  const auto doctor = ask_hocket({"doctor", "--no-start"});
   EXPECT_EQ(doctor.status, kFailed);
   EXPECT_THAT(doctor.out, AllOf(hidden, HasSubstr("unusable"), HasSubstr("cannot be reached"),
                                 HasSubstr(folder_.file("state") + "/hocket/profiles/NAME")));

@@ -184,7 +184,7 @@ TEST_F(TuneInterrupted, WhatSigkillLeavesInTheTemporaryFolderGoesWithTheNextRun)
   const auto left = find_scratch_folders(folder_.path());
   ASSERT_EQ(left.size(), 1U);
   EXPECT_TRUE(left[0].is_left_over);
-  const auto doctor = hocket_run(folder_, {"doctor", "--json"}, own_folders()).json();
+  const auto doctor = hocket_run(folder_, {"doctor", "--no-start", "--json"}, own_folders()).json();
   EXPECT_EQ(doctor.at("left_over"), 1);
   EXPECT_THAT(hocket_run(folder_, {"prune", "--dry-run"}, own_folders()).out,
               HasSubstr(left[0].path));
