@@ -179,8 +179,9 @@ hocket_client* hocket_client_open(const hocket_client_options* options);
 const char* hocket_client_config(const hocket_client* client);
 
 // Describe the initial configuration; the strings are valid until the client is closed. source:
-// "trial", "daemon", "last good", "store" or "default". detail: an explanation for the user. key:
-// the key by which the daemon knows the job. On a rank above 0 they are "rank 0", "" and "".
+// "trial", "daemon", "last good", "store", "site" or "default". detail: an explanation for the
+// user. key: the key by which the daemon knows the job. On a rank above 0 they are "rank 0", "" and
+// "".
 const char* hocket_client_source(const hocket_client* client);
 const char* hocket_client_detail(const hocket_client* client);
 const char* hocket_client_key(const hocket_client* client);

@@ -87,7 +87,7 @@ function(hocket_archive name export)
 endfunction()
 hocket_archive(core ground ${HOCKET_GROUND})
 hocket_archive(host host core/greeting core/host)
-hocket_archive(client client client/link client/start client/live)
+hocket_archive(client client core/sharing client/link client/start client/live)
 target_link_libraries(hocket_core_archive PUBLIC nlohmann_json::nlohmann_json tl::expected
                       Threads::Threads Boost::headers)
 target_link_libraries(hocket_host_archive PUBLIC hocket_core_archive gloo PkgConfig::hwloc

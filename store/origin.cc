@@ -23,6 +23,9 @@ std::string removal_text(const PromotionRow& promotion) {
 Result<std::string> origin_of(Store& store, const PromotionRow& promotion) {
   const std::string date = ", " + date_text(promotion.promoted_at_ns);
   if (promotion.origin == PromotionOrigin::live) return "live tuning" + date;
+  if (promotion.origin == PromotionOrigin::imported) {
+    return "imported" + (promotion.note.empty() ? "" : " from " + promotion.note) + date;
+  }
   std::string origin(to_string(promotion.origin));
   if (promotion.config.empty()) origin += " to the default";
   if (promotion.origin != PromotionOrigin::study) {

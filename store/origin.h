@@ -16,7 +16,8 @@ Result<std::string> study_name(Store& store, const PromotionRow& promotion);
 /// Returns " (removed)" for a version whose study was removed, otherwise "". It follows the name.
 std::string removal_text(const PromotionRow& promotion);
 
-/// Returns "study gpt2-3, 2026-11-21", "push by ada@host, 2026-11-21" or "live tuning, 2026-11-21";
+/// Returns "study gpt2-3, 2026-11-21", "push by ada@host, 2026-11-21", "live tuning, 2026-11-21" or
+/// "imported from site cluster-a, measured 2026-11-21 by a study, sha256 0123456789ab, 2026-11-29";
 /// dates are in UTC. Errors as Store::studies.
 Result<std::string> origin_of(Store& store, const PromotionRow& promotion);
 

@@ -8,8 +8,10 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kStudyStates = {"running", "finished", "interrupted"};
 constexpr std::array<std::string_view, 3> kStudyOrigins = {"tune", "http", "live"};
-constexpr std::array<std::string_view, 5> kOrigins = {"study", "live", "push", "rollback", "pin"};
+constexpr std::array<std::string_view, 6> kOrigins = {"study",    "live", "push",
+                                                      "rollback", "pin",  "imported"};
 constexpr std::array<std::string_view, 4> kStages = {"staged", "released", "withdrawn", "held"};
+constexpr std::array<std::string_view, 4> kImportActions = {"imported", "same", "kept", "refused"};
 
 /// Returns the enumerator at the index of `text` in `words`, which are in the order of Enum.
 template <class Enum, std::size_t N>
@@ -39,6 +41,10 @@ std::string_view to_string(PromotionOrigin origin) {
 
 std::string_view to_string(PromotionStage stage) {
   return kStages.at(static_cast<std::size_t>(stage));
+}
+
+std::string_view to_string(ImportAction action) {
+  return kImportActions.at(static_cast<std::size_t>(action));
 }
 
 Result<PromotionOrigin> parse_promotion_origin(std::string_view text) {

@@ -11,7 +11,9 @@
 
 #include "core/base/result.h"
 #include "core/protocol/config_key.h"
+#include "core/protocol/topology.h"
 #include "core/protocol/trial_outcome.h"
+#include "core/protocol/workload.h"
 
 namespace hocket {
 
@@ -163,6 +165,7 @@ enum class PromotionOrigin {
   push,      ///< set by an operator
   rollback,  ///< restored by an operator from an earlier version
   pin,       ///< set by an operator, to stay
+  imported,  ///< found elsewhere, and taken from a file (core/sharing/shared_configs.h)
 };
 
 enum class PromotionStage {
@@ -207,8 +210,41 @@ struct PromotionRow {
   nlohmann::json declared = nlohmann::json::object();
   /// Names of the tokens whose jobs have kept it: while it is staged, jobs of these owners get it.
   std::vector<std::string> kept_by = {};
+  /// Origin of an imported version: NewImport::provenance, its digest and time; otherwise empty.
+  nlohmann::json provenance = nlohmann::json::object();
 
   bool operator==(const PromotionRow&) const = default;
+};
+
+/// A configuration that was found elsewhere, with the key to which it belongs.
+struct NewImport {
+  Topology topology = {};
+  Workload workload = {};
+  nlohmann::json config = nlohmann::json::object();    ///< not empty
+  nlohmann::json declared = nlohmann::json::object();  ///< as PromotionRow::declared
+  std::optional<MeasuredGain> measured = {};           ///< where it was found
+  std::int64_t at_ns = 0;                              ///< Unix time of its promotion there
+  std::string digest = {};  ///< names it with its evidence: equal ones are the same
+  /// Further facts of its origin, which the importer keeps and the store does not interpret.
+  nlohmann::json provenance = nlohmann::json::object();
+  std::string note = {};  ///< where it comes from, for people; UTF-8
+};
+
+enum class ImportAction {
+  imported,  ///< it is a new version, which jobs get
+  same,      ///< it is the current version already
+  kept,      ///< the key has a configuration of its own
+  refused,   ///< it was tried here and taken back, or an operator has decided otherwise
+};
+
+std::string_view to_string(ImportAction action);
+
+struct ImportOutcome {
+  ImportAction action = ImportAction::imported;
+  std::string why = {};      ///< reason for kept and refused, for people
+  std::int64_t version = 0;  ///< that jobs get from now on; 0: none, or not made in a dry run
+
+  bool operator==(const ImportOutcome&) const = default;
 };
 
 /// Returns whether jobs of `owner` that start may get a version: if it is released, or the owner's

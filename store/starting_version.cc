@@ -14,8 +14,9 @@ constexpr std::size_t kMostLines = 8;
 
 bool is_measured(const std::vector<PromotionRow>& rows, const nlohmann::json& config) {
   return std::ranges::any_of(rows, [&](const PromotionRow& row) {
-    const bool is_found =
-        row.origin == PromotionOrigin::study || row.origin == PromotionOrigin::live;
+    const bool is_found = row.origin == PromotionOrigin::study ||
+                          row.origin == PromotionOrigin::live ||
+                          (row.origin == PromotionOrigin::imported && row.measured.has_value());
     return is_found && row.config == config;
   });
 }

@@ -149,6 +149,15 @@ class Store {
   /// version is held, whatever stage is requested.
   virtual Result<PromotionRow> promote(const NewPromotion& promotion) = 0;
 
+  /// Adds a version of the origin `imported` to the key of each configuration for which
+  /// rules::import_decision() (store/rules/import_rules.h) says so, and leaves the others alone,
+  /// all in one transaction; what has happened to each is in the order of `imports`. With
+  /// `is_dry_run` nothing changes. invalid_argument for a configuration with a field that is not
+  /// declared.
+  virtual Result<std::vector<ImportOutcome>> import_configs(const std::vector<NewImport>& imports,
+                                                            std::string_view actor,
+                                                            bool is_dry_run) = 0;
+
   /// Moves a version from staged to released, withdrawn or held, or from released to withdrawn. A
   /// move to its current stage has no effect; any other move is invalid_argument.
   virtual Result<void> set_stage(std::int64_t promotion_id, PromotionStage stage,

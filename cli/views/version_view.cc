@@ -11,7 +11,7 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t kActorLimitBytes = 80;
+constexpr std::size_t kActorLimitBytes = 80, kImportNoteBytes = 250;
 
 std::string by(const PromotionRow& version) {
   if (version.actor.empty()) return {};
@@ -31,6 +31,9 @@ std::string how_text(const PromotionRow& version, const std::string& study) {
              by(version);
     case PromotionOrigin::pin:
       return "pinned" + by(version);
+    case PromotionOrigin::imported:
+      return "imported" + by(version) +
+             (version.note.empty() ? "" : " from " + printable(version.note, kImportNoteBytes));
   }
   return {};
 }

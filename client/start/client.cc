@@ -1,10 +1,13 @@
 #include "client/start/client.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "client/start/daemon_config_source.h"
+#include "client/start/site_configs.h"
 #include "core/base/json.h"
 #include "core/base/json_reader.h"
 #include "core/base/plain_text.h"
@@ -16,6 +19,8 @@ namespace hocket {
 namespace {
 
 constexpr std::int64_t kFetchTimeoutNs = 2'000'000'000;
+/// Left for the site's file when another source has used up its time.
+constexpr std::int64_t kFewestSiteNs = 200'000'000;
 
 /// Returns `fetched` with the default configuration and `why` as its detail and a warning.
 FetchedConfig defaulted(FetchedConfig fetched, std::string why) {
@@ -43,31 +48,60 @@ Result<void> check_stated(const AskingJob& job, const ScheduleConfig& config) {
   return job.accept ? job.accept(config) : Result<void>();
 }
 
-/// Returns the answer of `source`, or the default. `name` is the name of the source in messages.
-FetchedConfig ask_source(const AskingJob& job, ConfigSource& source, const std::string& name) {
-  FetchedConfig fetched;
-  const auto stored = source.find(job.topology, job.workload, kFetchTimeoutNs);
-  if (!stored)
-    return defaulted(fetched, "the " + name + " could not be asked: " + stored.error().message);
-  if (!*stored) {
-    fetched.detail = "the " + name + " has nothing for this topology and workload";
-    return fetched;
-  }
-  const StoredConfig& found = **stored;
+/// Takes what a source has found, unless the job cannot start with it.
+void take_found(const AskingJob& job, const StoredConfig& found, FetchedConfig& fetched) {
   fetched.search = found.search;
   const ScheduleConfig config = with_declared_defaults(found.config, job.workload.knobs);
-  fetched.warnings = found.warnings;
-  if (const auto valid = validate(config); !valid)
-    return defaulted(fetched, "the stored configuration is not valid: " + valid.error().message);
+  fetched.warnings.insert(fetched.warnings.end(), found.warnings.begin(), found.warnings.end());
+  if (const auto valid = validate(config); !valid) {
+    fetched = defaulted(std::move(fetched),
+                        "the stored configuration is not valid: " + valid.error().message);
+    return;
+  }
   // A daemon of an older version does not know what the job can run.
   if (const auto can_start = check_stated(job, config); !can_start) {
-    return defaulted(fetched, "the stored configuration is not used: " + can_start.error().message);
+    fetched = defaulted(std::move(fetched),
+                        "the stored configuration is not used: " + can_start.error().message);
+    return;
   }
   fetched.config = config;
   fetched.source = found.source;
   fetched.detail = found.origin;
   fetched.version = found.version;
-  return fetched;
+}
+
+/// Asks `source`, whose name is `name` in messages. Returns whether it has nothing for the job's
+/// key, now or ever, so that `fetched` has the default and the reason.
+bool ask_source(const AskingJob& job, ConfigSource& source, const std::string& name,
+                FetchedConfig& fetched) {
+  const auto stored = source.find(job.topology, job.workload, kFetchTimeoutNs);
+  if (!stored) {
+    fetched = defaulted(std::move(fetched),
+                        "the " + name + " could not be asked: " + stored.error().message);
+    return true;
+  }
+  if (!*stored) {
+    fetched.detail = "the " + name + " has nothing for this topology and workload";
+    return true;
+  }
+  take_found(job, **stored, fetched);
+  return (*stored)->is_unknown;
+}
+
+/// Takes what the site ships to its users. Where it has nothing, `fetched` stays as it is.
+void ask_site(const AskingJob& job, const Environment& environment, std::int64_t timeout_ns,
+              FetchedConfig& fetched) {
+  const auto path = site_configs_path(environment);
+  if (!path) return;
+  const ConfigKey key{fingerprint(job.topology), fingerprint(job.workload)};
+  const auto found = find_site_config(*path, key, timeout_ns);
+  if (!found) {
+    fetched.warnings.push_back(found.error().message);
+  } else if (*found) {
+    const std::string search = fetched.search;
+    take_found(job, **found, fetched);
+    fetched.search = search;
+  }
 }
 
 /// Serializes errors as well: the other ranks must receive an answer, or they end with a misleading
@@ -121,12 +155,20 @@ Result<FetchedConfig> ask_for_config(const Topology& topology, const Workload& w
     fetched.config = std::move(*config);
     fetched.source = "trial";
     fetched.detail = "HOCKET_CONFIG";
-  } else if (const auto daemon = daemon_source_from_environment(environment, can_run)) {
-    fetched = ask_source(job, *daemon, "daemon");
-  } else if (source) {
-    fetched = ask_source(job, *source, "store");
   } else {
-    fetched.detail = "no store was given";
+    const auto begin = std::chrono::steady_clock::now();
+    bool is_unknown = true;
+    if (const auto daemon = daemon_source_from_environment(environment, can_run)) {
+      is_unknown = ask_source(job, *daemon, "daemon", fetched);
+    } else if (source) {
+      is_unknown = ask_source(job, *source, "store", fetched);
+    } else {
+      fetched.detail = "no store was given";
+    }
+    const std::int64_t used_ns =
+        std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
+    if (is_unknown)
+      ask_site(job, environment, std::max(kFetchTimeoutNs - used_ns, kFewestSiteNs), fetched);
   }
   fetched.config = with_declared_defaults(std::move(fetched.config), workload.knobs);
   fetched.key = to_string(ConfigKey{fingerprint(topology), fingerprint(workload)});

@@ -24,7 +24,7 @@ struct FetchedConfig {
   ScheduleConfig config;
   /// "trial" (HOCKET_CONFIG, set by a study), "daemon" (the daemon that HOCKET_DAEMON names), "last
   /// good" (the last answer of a daemon that is now unreachable), "store" (promoted for this
-  /// topology and workload), or "default".
+  /// topology and workload), "site" (shipped to all users for them), or "default".
   std::string source = "default";
   /// Explanation for the user: the study it comes from, or the reason for the default. This, the
   /// source and the warnings are plain lines (core/base/plain_text.h), whoever has written them.
@@ -40,7 +40,8 @@ struct FetchedConfig {
 
 /// Returns the configuration to train with, from the first source that has one: HOCKET_CONFIG; the
 /// daemon if HOCKET_DAEMON is set, otherwise `source` (may be null), asked for at most two seconds;
-/// the daemon's last answer; the default. Only rank 0 asks; it sends the answer to the other ranks,
+/// the daemon's last answer; the site's file (client/start/site_configs.h) where these know nothing
+/// of the job's key; the default. Only rank 0 asks; it sends the answer to the other ranks,
 /// so all ranks hold the same configuration. Requires that every rank calls it. Returns
 /// invalid_argument on every rank if rank 0's HOCKET_CONFIG is invalid, because a study must not
 /// measure a different configuration than the one it set. Otherwise fails only if a rank cannot

@@ -30,6 +30,7 @@ void read_neighbour(JsonReader& reader, StoredConfig& found) {
   std::string from;
   reader.text("from", from);
   found.source = "default";
+  found.is_unknown = true;
   found.origin = "nothing is known for this topology and workload yet; the nearest that is: " +
                  from.substr(0, 200);
 }
@@ -84,6 +85,7 @@ Found read_resolved(const nlohmann::json& answer, const ConfigKey& key) {
   if (read_match == read_nothing && found.warnings.empty()) {
     if (found.search.empty()) return std::nullopt;
     found.origin = "the daemon has nothing for this topology and workload";
+    found.is_unknown = true;
   }
   found.warnings.resize(std::min(found.warnings.size(), kMostWarnings));
   for (std::string& warning : found.warnings) warning = warning.substr(0, 300);

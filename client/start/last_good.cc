@@ -1,7 +1,6 @@
 #include "client/start/last_good.h"
 
 #include <fcntl.h>
-#include <openssl/sha.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,6 +16,7 @@
 #include "core/files/owned_path.h"
 #include "core/files/private_file.h"
 #include "core/files/regular_file.h"
+#include "core/sharing/sha256.h"
 
 namespace hocket {
 namespace {
@@ -27,7 +27,6 @@ constexpr const char* kFormat = "hocket-last-good";
 constexpr int kVersion = 1;
 constexpr std::int64_t kMaxFileBytes = 1 << 20, kMaxVersion = std::int64_t{1} << 53;
 constexpr std::string_view kBegin = R"({"sha256":")", kMiddle = R"(","content":)", kEnd = "}\n";
-constexpr std::size_t kDigits = 2 * SHA256_DIGEST_LENGTH;
 
 constexpr std::string_view kSuffix = ".json";
 constexpr std::string_view kUnfinishedSuffix = ".XXXXXX";  // mkstemp() replaces each X
@@ -36,27 +35,16 @@ std::string path_of(const std::string& folder, const ConfigKey& key) {
   return folder + "/" + to_string(key) + std::string(kSuffix);
 }
 
-std::string sha256(std::string_view text) {
-  unsigned char digest[SHA256_DIGEST_LENGTH];
-  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest);
-  std::string digits;
-  for (const unsigned char byte : digest) {
-    constexpr std::string_view kHex = "0123456789abcdef";
-    digits += {kHex[byte >> 4], kHex[byte & 15]};
-  }
-  return digits;
-}
-
 /// Returns the content of the file's text if its framing and checksum are intact.
 Result<std::string_view> checked(std::string_view text) {
-  const std::size_t content_at = kBegin.size() + kDigits + kMiddle.size();
+  const std::size_t content_at = kBegin.size() + kSha256Digits + kMiddle.size();
   const bool framed = text.size() >= content_at + kEnd.size() && text.starts_with(kBegin) &&
-                      text.substr(kBegin.size() + kDigits).starts_with(kMiddle) &&
+                      text.substr(kBegin.size() + kSha256Digits).starts_with(kMiddle) &&
                       text.ends_with(kEnd);
   if (framed) {
     text.remove_suffix(kEnd.size());
     const std::string_view content = text.substr(content_at);
-    if (sha256(content) == text.substr(kBegin.size(), kDigits)) return content;
+    if (sha256_hex(content) == text.substr(kBegin.size(), kSha256Digits)) return content;
   }
   return failure(ErrorCode::invalid_argument, "it is damaged: its checksum is wrong");
 }
@@ -147,7 +135,7 @@ Result<void> write_last_good(const std::string& folder, const ConfigKey& key,
   const std::string content =
       document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   std::string text(kBegin);
-  text.append(sha256(content)).append(kMiddle).append(content).append(kEnd);
+  text.append(sha256_hex(content)).append(kMiddle).append(content).append(kEnd);
   return write_whole(folder, path_of(folder, key), text);
 }
 

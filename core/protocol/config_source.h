@@ -19,9 +19,13 @@ struct StoredConfig {
   ScheduleConfig config;
   /// Origin, for people: "study gpt2-3, 2026-11-21".
   std::string origin;
-  /// "store", "daemon", "last good" (the daemon's answer before it became unreachable), or
-  /// "default" when `origin` says why no other configuration exists.
+  /// "store", "daemon", "last good" (the daemon's answer before it became unreachable), "site"
+  /// (what the site ships to its users), or "default" when `origin` says why no other configuration
+  /// exists.
   std::string source = "store";
+  /// The source has never had a configuration for this topology and workload, so that another
+  /// source may have one; `origin` may name the nearest job.
+  bool is_unknown = false;
   /// The daemon's version; 0 when it has none.
   std::int64_t version = 0;
   /// Warnings, for people.

@@ -15,7 +15,8 @@ namespace {
 
 /// Returns whether versions of this origin reach running jobs in stages.
 bool is_staged_first(PromotionOrigin origin) {
-  return origin == PromotionOrigin::study || origin == PromotionOrigin::push;
+  return origin == PromotionOrigin::study || origin == PromotionOrigin::push ||
+         origin == PromotionOrigin::imported;
 }
 
 }  // namespace

@@ -480,15 +480,22 @@ constexpr const char* kVersion9 = R"sql(
 ALTER TABLE promotions ADD COLUMN kept_by TEXT NOT NULL DEFAULT '[]';
 )sql";
 
-constexpr std::array<Step, 9> kSteps = {{{kVersion1, nullptr},
-                                         {kVersion2, nullptr},
-                                         {kVersion3, nullptr},
-                                         {kVersion4, nullptr},
-                                         {kVersion5, nullptr},
-                                         {kVersion6, kPostgresVersion6},
-                                         {kVersion7, kPostgresVersion7},
-                                         {kVersion8, kPostgresVersion8},
-                                         {kVersion9, kVersion9}}};
+// Facts of where an imported version was found. Its origin is `push` in the table, which programs
+// of version 9 that have the store open understand.
+constexpr const char* kVersion10 = R"sql(
+ALTER TABLE promotions ADD COLUMN provenance TEXT NOT NULL DEFAULT '{}';
+)sql";
+
+constexpr std::array<Step, 10> kSteps = {{{kVersion1, nullptr},
+                                          {kVersion2, nullptr},
+                                          {kVersion3, nullptr},
+                                          {kVersion4, nullptr},
+                                          {kVersion5, nullptr},
+                                          {kVersion6, kPostgresVersion6},
+                                          {kVersion7, kPostgresVersion7},
+                                          {kVersion8, kPostgresVersion8},
+                                          {kVersion9, kVersion9},
+                                          {kVersion10, kVersion10}}};
 
 }  // namespace
 

@@ -48,7 +48,7 @@ constexpr std::array<Column, 4> kMeasurements = {
     {{"trial_id", integer}, {"metric", any_text}, {"position", integer}, {"value", real}}};
 constexpr std::array<Column, 3> kTrialOutputs = {
     {{"trial_id", integer}, {"stdout", any_text}, {"stderr", any_text}}};
-constexpr std::array<Column, 16> kPromotions = {{{"id", integer},
+constexpr std::array<Column, 17> kPromotions = {{{"id", integer},
                                                  {"topology_id", integer},
                                                  {"workload_id", integer},
                                                  {"study_id", integer},
@@ -63,7 +63,8 @@ constexpr std::array<Column, 16> kPromotions = {{{"id", integer},
                                                  {"note", text},
                                                  {"removed_study", text},
                                                  {"declared", text},
-                                                 {"kept_by", text}}};
+                                                 {"kept_by", text},
+                                                 {"provenance", text}}};
 constexpr std::array<Column, 4> kKeyStates = {
     {{"topology_id", integer}, {"workload_id", integer}, {"pinned", integer}, {"frozen", integer}}};
 constexpr std::array<Column, 7> kQuarantine = {{{"id", integer},

@@ -161,6 +161,8 @@ Result<PromotionRow> read_promotion(const Rows& row) {
   if (!stage) return unknown_word(row, "stage");
   auto kept_by = read_texts(row, 15, "the list of owners");
   HOCKET_TRY(kept_by);
+  auto provenance = read_document(row, 16);
+  HOCKET_TRY(provenance);
   PromotionRow promotion{.id = row.integer(0),
                          .topology_id = row.integer(1),
                          .workload_id = row.integer(2),
@@ -168,13 +170,14 @@ Result<PromotionRow> read_promotion(const Rows& row) {
                          .config = std::move(*config),
                          .measured = std::nullopt,
                          .promoted_at_ns = row.integer(8),
-                         .origin = *origin,
+                         .origin = provenance->empty() ? *origin : PromotionOrigin::imported,
                          .stage = *stage,
                          .actor = row.text(11),
                          .note = row.text(12),
                          .removed_study = row.text(13),
                          .declared = std::move(*declared),
-                         .kept_by = std::move(*kept_by)};
+                         .kept_by = std::move(*kept_by),
+                         .provenance = std::move(*provenance)};
   if (row.is_null(5) && row.is_null(6) && row.is_null(7)) return promotion;
   const MeasuredGain measured{row.real(5), row.real(6), row.real(7)};
   if (row.is_null(5) || row.is_null(6) || row.is_null(7) || !std::isfinite(measured.value) ||

@@ -23,37 +23,43 @@ Result<std::int64_t> SqlStore::now_ns() {
   return now_unix_ns_ ? Result<std::int64_t>(now_unix_ns_()) : db_.now_ns();
 }
 
-Result<std::int64_t> SqlStore::upsert(std::string_view select, std::string_view insert,
-                                      const std::string& key, const std::string& name,
-                                      const nlohmann::json& document) {
+Result<std::int64_t> SqlStore::write_once(std::string_view select, std::string_view insert,
+                                          const std::string& key, const std::string& name,
+                                          const nlohmann::json& document) {
   HOCKET_TRY(rules::check_text(name, "the description's name"));
   const auto text = rules::object_text(document, "the description");
   HOCKET_TRY(text);
-  return transact(Access::write, [&]() -> Result<std::int64_t> {
-    // Another process may insert it between the two statements, after which the first one finds it.
-    for (;;) {
-      const auto known = db_.integer(select, key);
-      HOCKET_TRY(known);
-      if (*known) return **known;
-      const auto added = db_.integer(insert, key, name, *text);
-      HOCKET_TRY(added);
-      if (*added) return **added;
-    }
-  });
+  // Another process may insert it between the two statements, after which the first one finds it.
+  for (;;) {
+    const auto known = db_.integer(select, key);
+    HOCKET_TRY(known);
+    if (*known) return **known;
+    const auto added = db_.integer(insert, key, name, *text);
+    HOCKET_TRY(added);
+    if (*added) return **added;
+  }
+}
+
+Result<std::int64_t> SqlStore::write_topology(const Topology& topology) {
+  return write_once("SELECT id FROM topologies WHERE fingerprint = ?1",
+                    "INSERT INTO topologies (fingerprint, name, document) VALUES (?1, ?2, ?3) "
+                    "ON CONFLICT DO NOTHING RETURNING id",
+                    fingerprint(topology), readable_name(topology), to_json(topology));
+}
+
+Result<std::int64_t> SqlStore::write_workload(const Workload& workload) {
+  return write_once("SELECT id FROM workloads WHERE fingerprint = ?1",
+                    "INSERT INTO workloads (fingerprint, name, document) VALUES (?1, ?2, ?3) "
+                    "ON CONFLICT DO NOTHING RETURNING id",
+                    fingerprint(workload), workload.name, to_json(workload));
 }
 
 Result<std::int64_t> SqlStore::upsert_topology(const Topology& topology) {
-  return upsert("SELECT id FROM topologies WHERE fingerprint = ?1",
-                "INSERT INTO topologies (fingerprint, name, document) VALUES (?1, ?2, ?3) "
-                "ON CONFLICT DO NOTHING RETURNING id",
-                fingerprint(topology), readable_name(topology), to_json(topology));
+  return transact(Access::write, [&] { return write_topology(topology); });
 }
 
 Result<std::int64_t> SqlStore::upsert_workload(const Workload& workload) {
-  return upsert("SELECT id FROM workloads WHERE fingerprint = ?1",
-                "INSERT INTO workloads (fingerprint, name, document) VALUES (?1, ?2, ?3) "
-                "ON CONFLICT DO NOTHING RETURNING id",
-                fingerprint(workload), workload.name, to_json(workload));
+  return transact(Access::write, [&] { return write_workload(workload); });
 }
 
 std::string SqlStore::unread_text(const Rows& row, const char* what, const Error& error) {

@@ -57,6 +57,9 @@ class SqlStore final : public Store {
   Result<std::vector<TrialRow>> trials(std::int64_t study_id, TrialDetail detail,
                                        UnreadRows* unread = nullptr) override;
   Result<PromotionRow> promote(const NewPromotion& promotion) override;
+  Result<std::vector<ImportOutcome>> import_configs(const std::vector<NewImport>& imports,
+                                                    std::string_view actor,
+                                                    bool is_dry_run) override;
   Result<void> set_stage(std::int64_t promotion_id, PromotionStage stage, std::string_view actor,
                          std::string_view note) override;
   Result<void> add_keeper(std::int64_t promotion_id, std::string_view owner, std::string_view actor,
@@ -120,10 +123,12 @@ class SqlStore final : public Store {
   /// Returns the time for a row that is written now.
   Result<std::int64_t> now_ns();
 
+  Result<std::int64_t> write_topology(const Topology& topology);
+  Result<std::int64_t> write_workload(const Workload& workload);
   /// Returns the id that `select` finds for `key`; without one, the id of a row that `insert` adds.
-  Result<std::int64_t> upsert(std::string_view select, std::string_view insert,
-                              const std::string& key, const std::string& name,
-                              const nlohmann::json& document);
+  Result<std::int64_t> write_once(std::string_view select, std::string_view insert,
+                                  const std::string& key, const std::string& name,
+                                  const nlohmann::json& document);
   Result<std::optional<StudyRow>> study_by_name(std::string_view name);
   /// Returns not_found if there is none.
   Result<StudyRow> study_by_id(std::int64_t id);
@@ -149,6 +154,11 @@ class SqlStore final : public Store {
   Result<ConfigKey> locked_key(std::int64_t topology_id, std::int64_t workload_id);
   /// Returns PromotionRow::declared of a new version with the text `config`.
   Result<nlohmann::json> declared_for(const NewPromotion& promotion, std::string_view config);
+  /// Adds a version to its key, whose lock the transaction holds, with what it declares.
+  Result<PromotionRow> write_version(const NewPromotion& promotion, const ConfigKey& key,
+                                     nlohmann::json declared, nlohmann::json provenance);
+  Result<ImportOutcome> write_import(const NewImport& import, std::string_view actor,
+                                     bool is_dry_run);
   Result<KeyState> state_of(std::int64_t topology_id, std::int64_t workload_id);
   /// Returns not_found if there is none.
   Result<PromotionRow> version(std::int64_t id);

@@ -32,6 +32,12 @@ Result<KeyRow> read_key(const Rows& row) {
                 .is_at_default = row.integer(9) != 0};
 }
 
+/// Returns the origin as the table has it: that of an imported version is known by its provenance,
+/// since programs of earlier versions do not know the word.
+std::string_view written_origin(const PromotionRow& row) {
+  return to_string(row.origin == PromotionOrigin::imported ? PromotionOrigin::push : row.origin);
+}
+
 const PromotionRow* pointer_to(const std::optional<PromotionRow>& version) {
   return version ? &*version : nullptr;
 }
@@ -88,6 +94,45 @@ Result<nlohmann::json> SqlStore::declared_for(const NewPromotion& promotion,
   return *earlier ? std::move((*earlier)->declared) : nlohmann::json::object();
 }
 
+Result<PromotionRow> SqlStore::write_version(const NewPromotion& promotion, const ConfigKey& key,
+                                             nlohmann::json declared, nlohmann::json provenance) {
+  const auto config = rules::object_text(promotion.config, "the promoted configuration");
+  HOCKET_TRY(config);
+  const auto workload = first(
+      db_.query("SELECT * FROM workloads WHERE id = ?1", promotion.workload_id), read_workload);
+  HOCKET_TRY(workload);
+  const auto declaration = declaration_of(declared, (*workload)->document);
+  HOCKET_TRY(declaration);
+  const auto is_declared = check_declared(promotion.config, *declaration);
+  if (!is_declared) return failure(is_declared.error().in("the promoted configuration"));
+  const auto state = state_of(promotion.topology_id, promotion.workload_id);
+  HOCKET_TRY(state);
+  const auto before = current_of(promotion.topology_id, promotion.workload_id);
+  HOCKET_TRY(before);
+  const auto at_ns = now_ns();
+  HOCKET_TRY(at_ns);
+  PromotionRow row = rules::promoted(promotion, *state, *at_ns);
+  row.declared = std::move(declared);
+  row.provenance = std::move(provenance);
+  const auto measured = [&](double MeasuredGain::*member) {
+    return row.measured ? std::optional((*row.measured).*member) : std::nullopt;
+  };
+  const auto id = db_.integer(
+      "INSERT INTO promotions (topology_id, workload_id, study_id, config, value, "
+      "default_value, gain, promoted_at_ns, origin, stage, actor, note, declared, "
+      "kept_by, provenance) "
+      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) RETURNING id",
+      row.topology_id, row.workload_id, row.study_id, *config, measured(&MeasuredGain::value),
+      measured(&MeasuredGain::default_value), measured(&MeasuredGain::gain), row.promoted_at_ns,
+      written_origin(row), to_string(row.stage), row.actor, row.note, row.declared.dump(),
+      nlohmann::json(row.kept_by).dump(), row.provenance.dump());
+  HOCKET_TRY(id);
+  row.id = id->value_or(0);
+  HOCKET_TRY(write_audit(rules::audit_of(row, pointer_to(*before), key)));
+  HOCKET_TRY(db_.notify({key, row.id, row.stage}));
+  return row;
+}
+
 Result<PromotionRow> SqlStore::promote(const NewPromotion& promotion) {
   HOCKET_TRY(rules::check(promotion));
   const auto config = rules::object_text(promotion.config, "the promoted configuration");
@@ -97,38 +142,7 @@ Result<PromotionRow> SqlStore::promote(const NewPromotion& promotion) {
     HOCKET_TRY(key);
     auto declared = declared_for(promotion, *config);
     HOCKET_TRY(declared);
-    const auto workload = first(
-        db_.query("SELECT * FROM workloads WHERE id = ?1", promotion.workload_id), read_workload);
-    HOCKET_TRY(workload);
-    const auto declaration = declaration_of(*declared, (*workload)->document);
-    HOCKET_TRY(declaration);
-    const auto is_declared = check_declared(promotion.config, *declaration);
-    if (!is_declared) return failure(is_declared.error().in("the promoted configuration"));
-    const auto state = state_of(promotion.topology_id, promotion.workload_id);
-    HOCKET_TRY(state);
-    const auto before = current_of(promotion.topology_id, promotion.workload_id);
-    HOCKET_TRY(before);
-    const auto at_ns = now_ns();
-    HOCKET_TRY(at_ns);
-    PromotionRow row = rules::promoted(promotion, *state, *at_ns);
-    row.declared = std::move(*declared);
-    const auto measured = [&](double MeasuredGain::*member) {
-      return row.measured ? std::optional((*row.measured).*member) : std::nullopt;
-    };
-    const auto id = db_.integer(
-        "INSERT INTO promotions (topology_id, workload_id, study_id, config, value, "
-        "default_value, gain, promoted_at_ns, origin, stage, actor, note, declared, "
-        "kept_by) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) RETURNING id",
-        row.topology_id, row.workload_id, row.study_id, *config, measured(&MeasuredGain::value),
-        measured(&MeasuredGain::default_value), measured(&MeasuredGain::gain), row.promoted_at_ns,
-        to_string(row.origin), to_string(row.stage), row.actor, row.note, row.declared.dump(),
-        nlohmann::json(row.kept_by).dump());
-    HOCKET_TRY(id);
-    row.id = id->value_or(0);
-    HOCKET_TRY(write_audit(rules::audit_of(row, pointer_to(*before), *key)));
-    HOCKET_TRY(db_.notify({*key, row.id, row.stage}));
-    return row;
+    return write_version(promotion, *key, std::move(*declared), nlohmann::json::object());
   });
 }
 

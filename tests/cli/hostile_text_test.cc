@@ -20,6 +20,7 @@
 #include "tests/cli/answer.h"
 #include "tests/cli/full_store.h"
 #include "tests/core/base/shown.h"
+#include "tests/core/sharing/sample_shared_configs.h"
 #include "tests/daemon/running_daemon.h"
 #include "tests/scoped_environment.h"
 
@@ -144,6 +145,10 @@ TEST_F(HostileText, IsTextInEveryViewOfEveryVerb) {
       folder.write("table.csv", "CHOICE,value\n\"a" + end_ + "\",3\n\"b" + end_ + "\",2\nc,4\n");
   const std::string garbage = folder.write("garbage" + std::string("\x1b[2J\nforged"), bytes_);
   const std::string tape = folder.file("tape"), other = folder.file("out");
+  SharedConfig hostile_config = shared_schedule("shared" + end_);
+  hostile_config.topology.cpu_model += end_;
+  const std::string shared =
+      folder.write("shared.json", must(shared_configs_text({hostile_config}, "")));
   (void)ask_hocket({"simulate", step_file, "--record", tape});
   const std::string work = "work-one" + end_;
   const Words study = {"1", "2", "drawn", "no" + bytes_};
@@ -219,6 +224,17 @@ TEST_F(HostileText, IsTextInEveryViewOfEveryVerb) {
   }
   each("jobs", {{}, {"--json"}}, daemon);
   each("configs", {{}, {"--json"}}, daemon);
+  for (const Words& place : {store, daemon}) {
+    each("configs export", {{}, {"-o", other}, {"--site", bytes_}, {"--sign", garbage}}, place);
+    for (const std::string& one : key) each("configs export", {{one}, {"--workload", one}}, place);
+    each("configs import",
+         {{garbage},
+          {"/nonexistent" + bytes_},
+          {shared},
+          {shared, "--json"},
+          {shared, "--trust", garbage}},
+         place);
+  }
   each("top", {{"--once"}, {"--count", "1"}}, daemon);
   each("stragglers", {{"--job", "job-1"}}, daemon);
   each("profile", {{"job-1"}}, with(daemon, {"--wait", "0"}));

@@ -127,6 +127,11 @@ class FaultyStore final : public Store {
   Result<PromotionRow> promote(const NewPromotion& promotion) override {
     return pass([&] { return inner_->promote(promotion); });
   }
+  Result<std::vector<ImportOutcome>> import_configs(const std::vector<NewImport>& imports,
+                                                    std::string_view actor,
+                                                    bool is_dry_run) override {
+    return pass([&] { return inner_->import_configs(imports, actor, is_dry_run); });
+  }
   Result<void> set_stage(std::int64_t promotion_id, PromotionStage stage, std::string_view actor,
                          std::string_view note) override {
     return pass([&] { return inner_->set_stage(promotion_id, stage, actor, note); });

@@ -32,8 +32,8 @@ const std::vector<LibraryRule>& library_rules() {
       {"nccl", {"core/cuda/"}},
       {"cudnn", {"examples/gpt2/cuda/"}},
       {"openssl/",
-       {"core/greeting/rendezvous_secret.cc", "client/link/http_client",
-        "client/start/last_good.cc", "daemon/server/tls", "daemon/api/token_file.cc",
+       {"core/greeting/rendezvous_secret.cc", "client/link/http_client", "core/sharing/sha256.cc",
+        "core/sharing/signature.cc", "daemon/server/tls", "daemon/api/token_file.cc",
         // Certificates that tests make.
         "tls_identity.h"}},
       {"boost/asio/ssl",

@@ -55,4 +55,11 @@ Result<DaemonVersion> ask_for_version(const DaemonChoice& daemon, const Promotio
   return DaemonVersion{std::move(*chosen), std::move(*answer)};
 }
 
+Result<nlohmann::json> listed_configs(const DaemonChoice& daemon) {
+  auto access = daemon_access(daemon);
+  HOCKET_TRY(access);
+  HttpClient client(std::move(*access));
+  return ask_daemon(client, "GET", "/v1/configs");
+}
+
 }  // namespace hocket

@@ -21,4 +21,7 @@ struct DaemonVersion {
 /// has no version.
 Result<DaemonVersion> ask_for_version(const DaemonChoice& daemon, const PromotionChoice& choice);
 
+/// Returns the daemon's list of configurations (GET /v1/configs).
+Result<nlohmann::json> listed_configs(const DaemonChoice& daemon);
+
 }  // namespace hocket

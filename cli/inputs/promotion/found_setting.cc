@@ -10,6 +10,7 @@
 #include "archive/studies/plain_job.h"
 #include "cli/inputs/access/store_access.h"
 #include "cli/inputs/promotion/daemon_promotion.h"
+#include "cli/inputs/promotion/site_setting.h"
 #include "cli/inputs/promotion/unconfirmed_setting.h"
 #include "cli/output/value_text.h"
 #include "cli/views/version_view.h"
@@ -97,10 +98,36 @@ Result<PromotedVersions> promotion_of_command(Store& store, const SettingSource&
       nothing_for(store, program_of(command.words, command.folder), source.choice, *host));
 }
 
+/// Returns what the site ships for the command, or `none`, the error of who knows nothing of it.
+Result<FoundSetting> site_setting(const Result<std::unique_ptr<Store>>& site, const Error& none,
+                                  const SettingSource& source, const StartedCommand& command) {
+  if (!site) {
+    return failure(none.code, none.message + "; and what the site ships cannot be used: " +
+                                  site.error().message);
+  }
+  if (*site == nullptr) return failure(none);
+  const auto promoted = promotion_of_command(**site, source, command);
+  if (!promoted) return failure(none);
+  return found_setting(**site, *promoted);
+}
+
 Result<FoundSetting> daemon_setting(const SettingSource& source, const StartedCommand& command) {
   PromotionChoice choice = source.choice;
   if (choice.workload.empty()) choice.workload = program_of(command.words, command.folder);
-  return found_setting(source.daemon, choice);
+  auto found = found_setting(source.daemon, choice);
+  if (found || found.error().code != ErrorCode::not_found) return found;
+  const auto listed = listed_configs(source.daemon);
+  HOCKET_TRY(listed);
+  return site_setting(site_store_beside(*listed), found.error(), source, command);
+}
+
+/// Returns the setting that the store has for the command, or else the site.
+Result<FoundSetting> setting_beside(Store& store, const SettingSource& source,
+                                    const StartedCommand& command) {
+  const auto promoted = promotion_of_command(store, source, command);
+  if (promoted) return found_setting(store, *promoted);
+  if (promoted.error().code != ErrorCode::not_found) return failure(promoted.error());
+  return site_setting(site_store(&store), promoted.error(), source, command);
 }
 
 /// The setting that `study` promoted, or that of `command`, from the store at `path`.
@@ -110,11 +137,12 @@ Result<FoundSetting> stored_setting(const std::string& path, const SettingSource
       path,
       {.read_only = true, .busy_timeout_ms = kStartBusyMs, .answer_timeout_ms = kStartBusyMs});
   if (!store && store.error().code == ErrorCode::not_found) {
-    return failure(store.error().in("nothing is tuned yet"));
+    const Error none = store.error().in("nothing is tuned yet");
+    return study.empty() ? site_setting(site_store(nullptr), none, source, command) : failure(none);
   }
   HOCKET_TRY(store);
-  const auto promoted = study.empty() ? promotion_of_command(**store, source, command)
-                                      : promotion_of_study(**store, study);
+  if (study.empty()) return setting_beside(**store, source, command);
+  const auto promoted = promotion_of_study(**store, study);
   HOCKET_TRY(promoted);
   return found_setting(**store, *promoted);
 }
@@ -270,13 +298,14 @@ Result<FoundSetting> setting_of_command(const SettingSource& source,
   if (asks_daemon(source.daemon, source.store))
     return with_allowed(daemon_setting(source, command), source);
   const auto store = open_for_reading(source.store);
+  if (!store && store.error().code == ErrorCode::not_found)
+    return with_allowed(site_setting(site_store(nullptr), store.error(), source, command), source);
   HOCKET_TRY(store);
-  const auto promoted = promotion_of_command(**store, source, command);
-  if (!promoted) {
-    return failure(
-        with_unconfirmed(**store, promoted.error(), source.choice, command, source.store));
+  auto found = setting_beside(**store, source, command);
+  if (!found && found.error().code == ErrorCode::not_found) {
+    return failure(with_unconfirmed(**store, found.error(), source.choice, command, source.store));
   }
-  return with_allowed(found_setting(**store, *promoted), source);
+  return with_allowed(std::move(found), source);
 }
 
 Result<FoundSetting> setting_to_start(const SettingSource& source, const std::string& study,

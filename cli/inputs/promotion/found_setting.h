@@ -8,9 +8,9 @@
 
 #include "archive/promotions/promoted_setting.h"
 #include "archive/promotions/promotion_choice.h"
+#include "archive/promotions/setting_rules.h"
 #include "archive/promotions/stored_promotions.h"
 #include "cli/inputs/access/daemon_access.h"
-#include "cli/inputs/promotion/setting_rules.h"
 #include "core/base/result.h"
 
 namespace hocket {
@@ -40,7 +40,7 @@ struct SettingSource {
   int world_size = 0;  ///< 0: any
   DaemonChoice daemon;
   std::string store;
-  /// May be in a setting whatever check_setting() says (cli/inputs/promotion/setting_rules.h).
+  /// May be in a setting whatever check_setting() says (archive/promotions/setting_rules.h).
   std::vector<std::string> allowed_variables = {};
 };
 

@@ -1,4 +1,5 @@
-// hocket configs: lists the keys for which a daemon has configurations.
+// hocket configs: lists the keys for which a daemon has configurations. Below it are export and
+// import.
 
 #include <CLI/CLI.hpp>
 #include <map>
@@ -11,6 +12,7 @@
 #include "cli/output/notes.h"
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
+#include "cli/verbs/keys/shared_configs.h"
 #include "cli/verbs/verb.h"
 #include "core/base/json_members.h"
 #include "core/base/text.h"
@@ -69,11 +71,18 @@ Result<int> show_configs(const ConfigsOptions& options, VerbContext& context) {
 
 void add_configs(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<ConfigsOptions>();
-  auto* verb = program.add_subcommand("configs", "list the keys that a daemon knows");
+  auto* verb = program.add_subcommand(
+      "configs",
+      "list the keys that a daemon knows, or exchange their configurations with other sites");
   add_daemon_option(*verb, options->daemon);
   verb->add_flag("--json", options->json, "print JSON");
-  verb->footer("Example:\n  hocket configs\n");
-  verb->callback([options, &action] {
+  verb->footer(
+      "Examples:\n  hocket configs\n  hocket configs export -o configs.json\n"
+      "  hocket configs import configs.json\n");
+  add_shared_configs(*verb, action);
+  verb->callback([options, verb, &action] {
+    // CLI11 calls this after the callback of a verb below.
+    if (!verb->get_subcommands().empty()) return;
     action = [options](VerbContext& c) { return show_configs(*options, c); };
   });
 }

@@ -14,6 +14,7 @@
 #include "cli/inputs/access/store_access.h"
 #include "cli/inputs/promotion/daemon_promotion.h"
 #include "cli/inputs/promotion/found_setting.h"
+#include "cli/inputs/promotion/site_setting.h"
 #include "cli/inputs/promotion/unconfirmed_setting.h"
 #include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
@@ -112,7 +113,7 @@ Result<nlohmann::json> promoted_config(const nlohmann::json& answer,
   return to_json(config);
 }
 
-Result<int> fetch_from_daemon(const FetchOptions& options, VerbContext& context) {
+Result<int> print_daemons(const FetchOptions& options, VerbContext& context) {
   const auto version = ask_for_version(options.source.daemon, options.source.choice);
   HOCKET_TRY(version);
   const auto& [chosen, answer] = *version;
@@ -185,6 +186,53 @@ Result<int> print_setting(const FoundSetting& found, const FetchOptions& options
   return kDone;
 }
 
+Result<int> print_found(Store& store, const Found& found, const FetchOptions& options,
+                        VerbContext& context) {
+  if (options.json) {
+    const auto document = found_json(store, found);
+    HOCKET_TRY(document);
+    context.out << json_text(*document) << '\n';
+    return kDone;
+  }
+  context.out << json_text(found.promoted.promotion.config) << '\n' << std::flush;
+  context.err << plain_line(origin_text(found.promoted, found.study)) << std::endl;
+  for (const auto& version : found.promoted.newer) {
+    const auto study = study_name(store, version);
+    HOCKET_TRY(study);
+    context.err << standing_text(version, *study) << std::endl;
+  }
+  return kDone;
+}
+
+/// Prints what the site ships. Returns `none` where it has nothing, the error of who was asked
+/// first.
+Result<int> fetch_from_site(const Result<std::unique_ptr<Store>>& site, const Error& none,
+                            const FetchOptions& options, VerbContext& context) {
+  if (none.code != ErrorCode::not_found) return failure(none);
+  if (!site) return failure(none.code, none.message + "; " + site.error().message);
+  if (*site == nullptr) return failure(none);
+  const auto found = find(**site, options.source.choice);
+  return found ? print_found(**site, *found, options, context) : failure(none);
+}
+
+Result<int> fetch_from_daemon(const FetchOptions& options, VerbContext& context) {
+  auto printed = print_daemons(options, context);
+  if (printed || printed.error().code != ErrorCode::not_found) return printed;
+  const auto listed = listed_configs(options.source.daemon);
+  HOCKET_TRY(listed);
+  return fetch_from_site(site_store_beside(*listed), printed.error(), options, context);
+}
+
+Result<int> fetch_from_store(const FetchOptions& options, VerbContext& context) {
+  const auto store = open_for_reading(options.source.store);
+  if (!store) return fetch_from_site(site_store(nullptr), store.error(), options, context);
+  const auto found = find(**store, options.source.choice);
+  if (found) return print_found(**store, *found, options, context);
+  const Error none =
+      with_unconfirmed(**store, found.error(), options.source.choice, {}, options.source.store);
+  return fetch_from_site(site_store(store->get()), none, options, context);
+}
+
 Result<int> fetch(const FetchOptions& options, VerbContext& context) {
   const bool for_shell = options.format != FetchFormat::json;
   if (!for_shell) {
@@ -208,27 +256,7 @@ Result<int> fetch(const FetchOptions& options, VerbContext& context) {
   if (asks_daemon(options.source.daemon, options.source.store)) {
     return fetch_from_daemon(options, context);
   }
-  const auto store = open_for_reading(options.source.store);
-  HOCKET_TRY(store);
-  const auto found = find(**store, options.source.choice);
-  if (!found) {
-    return failure(
-        with_unconfirmed(**store, found.error(), options.source.choice, {}, options.source.store));
-  }
-  if (options.json) {
-    const auto document = found_json(**store, *found);
-    HOCKET_TRY(document);
-    context.out << json_text(*document) << '\n';
-    return kDone;
-  }
-  context.out << json_text(found->promoted.promotion.config) << '\n' << std::flush;
-  context.err << plain_line(origin_text(found->promoted, found->study)) << std::endl;
-  for (const auto& version : found->promoted.newer) {
-    const auto study = study_name(**store, version);
-    HOCKET_TRY(study);
-    context.err << standing_text(version, *study) << std::endl;
-  }
-  return kDone;
+  return fetch_from_store(options, context);
 }
 
 }  // namespace

@@ -4,8 +4,10 @@
 #include "archive/promotions/neighbour.h"
 #include "archive/promotions/promotion_list.h"
 #include "archive/promotions/rollback.h"
+#include "archive/promotions/shared_promotions.h"
 #include "archive/promotions/version_json.h"
 #include "core/base/json_reader.h"
+#include "core/sharing/shared_configs.h"
 #include "daemon/api/handlers/call.h"
 #include "daemon/api/handlers/key_jobs.h"
 #include "daemon/live/ended_search.h"
@@ -292,6 +294,37 @@ Result<ServiceReply> roll_back_config(const RouteCall& call) {
   return changed(call, *key);
 }
 
+/// Returns a key's current configuration as other sites take it. The name of this site is whoever
+/// writes the file to say.
+Result<ServiceReply> get_shared(const RouteCall& call) {
+  const auto key = call.key();
+  HOCKET_TRY(key);
+  const auto site = call.target.find("site");
+  const auto exported =
+      export_configs(call.parts.store, {.keys = {to_string(*key)}}, std::string(site.value_or("")));
+  HOCKET_TRY(exported);
+  if (!exported->configs.empty()) return json_response(to_json(exported->configs.front()));
+  if (!exported->notes.empty()) return invalid(exported->notes.front());
+  return failure(ErrorCode::not_found, "key " + to_string(*key) + " has no configuration yet");
+}
+
+Result<ServiceReply> take_shared(const RouteCall& call) {
+  const auto body = call.body();
+  HOCKET_TRY(body);
+  const auto dry_run = call.number("dry_run", 0, 1, 0);
+  HOCKET_TRY(dry_run);
+  const auto shared = shared_configs_from_json(*body);
+  HOCKET_TRY(shared);
+  const auto outcomes =
+      import_configs(call.parts.store, shared->configs, call.actor(), *dry_run == 1);
+  HOCKET_TRY(outcomes);
+  for (std::size_t i = 0; i < outcomes->size(); ++i) {
+    const bool is_changed = (*outcomes)[i].action == ImportAction::imported && *dry_run == 0;
+    if (is_changed) look_soon(call, key_of(shared->configs[i]));
+  }
+  return json_response(import_json(shared->configs, *outcomes));
+}
+
 Result<ServiceReply> list_versions(const RouteCall& call) {
   const auto key = call.key();
   HOCKET_TRY(key);
@@ -333,8 +366,10 @@ std::span<const ApiRoute> config_routes() {
   static constexpr ApiRoute kRoutes[] = {
       {"POST", "/v1/resolve", AccessRole::report, resolve},
       {"GET", "/v1/configs", AccessRole::read, list_configs},
+      {"POST", "/v1/configs", AccessRole::admin, take_shared},
       {"GET", "/v1/configs/{key}", AccessRole::read, get_config},
       {"PUT", "/v1/configs/{key}", AccessRole::admin, push_config},
+      {"GET", "/v1/configs/{key}/shared", AccessRole::admin, get_shared},
       {"PUT", "/v1/configs/{key}/pin", AccessRole::admin, pin_config},
       {"PUT", "/v1/configs/{key}/freeze", AccessRole::admin, freeze_config},
       {"PUT", "/v1/configs/{key}/rollback", AccessRole::admin, roll_back_config},

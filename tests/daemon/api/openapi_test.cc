@@ -9,6 +9,7 @@
 #include "daemon/api/routes.h"
 #include "daemon/http/request_target.h"
 #include "tests/archive/profiles/profiled_job.h"
+#include "tests/core/sharing/sample_shared_configs.h"
 #include "tests/daemon/assembled.h"
 #include "tuner/study/study_definition.h"
 #include "web/assets.h"
@@ -273,6 +274,11 @@ TEST(OpenApi, AnswersAreAsDescribed) {
   api.ask("roll_back_config", key + "/rollback");
   EXPECT_FALSE(api.ask("list_versions", key + "/versions")["versions"].empty());
   api.ask("list_configs", "/v1/configs");
+  const SharedConfig shared = shared_schedule("elsewhere");
+  const auto file = nlohmann::json::parse(shared_configs_text({shared}, "").value());
+  EXPECT_EQ(api.ask("import_configs", "/v1/configs", file)["configs"].size(), 1u);
+  api.ask("get_shared_config", "/v1/configs/" + to_string(key_of(shared)) + "/shared?site=a");
+  api.ask("list_versions", "/v1/configs/" + to_string(key_of(shared)) + "/versions");
   api.ask("enter_job", "/v1/jobs", to_json(sample_job("a")));
   api.ask("report", "/v1/reports", to_json(JobReport{.job = "a", .iteration_ns = {1, 2}}));
   EXPECT_EQ(api.ask("list_jobs", "/v1/jobs")["jobs"].size(), 1u);

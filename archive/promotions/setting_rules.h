@@ -18,6 +18,8 @@ enum class SettingWords {
   own,
   /// A daemon, or jobs and programs that talk to one.
   foreign,
+  /// A file of another site. The same rules hold, and nothing is allowed beyond them.
+  imported,
 };
 
 /// Refuses a setting that may make a command run other code than the user means, for each

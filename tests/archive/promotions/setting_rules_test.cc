@@ -1,4 +1,4 @@
-#include "cli/inputs/promotion/setting_rules.h"
+#include "archive/promotions/setting_rules.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
