@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/json.h"
+#include "core/base/json_members.h"
 #include "core/base/json_reader.h"
 #include "core/base/plain_text.h"
 #include "core/base/text.h"
@@ -157,13 +158,37 @@ std::string entry_name(std::size_t index) {
   return "entry " + std::to_string(index + 1) + " of the file";
 }
 
-Result<json> parse(std::string_view text) {
-  if (text.size() > static_cast<std::size_t>(kMaxSharedConfigsBytes)) {
-    return invalid("a file of configurations has at most " +
-                   size_with_unit(kMaxSharedConfigsBytes) + ", this one has " +
-                   size_with_unit(static_cast<std::int64_t>(text.size())));
+Result<void> check_size(std::string_view text) {
+  if (text.size() <= static_cast<std::size_t>(kMaxSharedConfigsBytes)) return {};
+  return invalid("a file of configurations has at most " + size_with_unit(kMaxSharedConfigsBytes) +
+                 ", this one has " + size_with_unit(static_cast<std::int64_t>(text.size())));
+}
+
+/// Calls `visit(text of the object)` for each element of an array in the document, without parsing
+/// it, until that returns false or the text ends.
+template <class Visit>
+void for_each_entry(std::string_view text, const Visit& visit) {
+  constexpr int kEntryDepth = 3;  // behind the document and its array
+  int depth = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    switch (text[i]) {
+      case '"':
+        for (++i; i < text.size() && text[i] != '"'; ++i)
+          if (text[i] == '\\') ++i;
+        break;
+      case '{':
+      case '[':
+        if (++depth == kEntryDepth) begin = i;
+        break;
+      case '}':
+      case ']':
+        if (depth-- == kEntryDepth && !visit(text.substr(begin, i + 1 - begin))) return;
+        break;
+      default:
+        break;
+    }
   }
-  return parse_object(text, "file of configurations");
 }
 
 }  // namespace
@@ -261,7 +286,8 @@ Result<SharedConfigs> shared_configs_from_json(const nlohmann::json& document) {
 }
 
 Result<SharedConfigs> read_shared_configs(std::string_view text) {
-  const auto document = parse(text);
+  HOCKET_TRY(check_size(text));
+  const auto document = parse_object(text, "file of configurations");
   HOCKET_TRY(document);
   return shared_configs_from_json(*document);
 }
@@ -273,20 +299,25 @@ Result<void> check_signature(const SharedConfigs& configs, std::string_view publ
 
 Result<std::optional<SharedConfig>> find_shared_config(std::string_view text,
                                                        const ConfigKey& key) {
-  const auto document = parse(text);
-  HOCKET_TRY(document);
-  const json* entries = nullptr;
-  HOCKET_TRY(read_frame(*document, &entries));
-  const std::string wanted = to_string(key);
-  for (std::size_t i = 0; i < entries->size(); ++i) {
-    const json& entry = (*entries)[i];
-    const auto found = entry.is_object() ? entry.find("key") : entry.end();
-    if (!entry.is_object() || found == entry.end() || *found != wanted) continue;
-    auto config = shared_config_from_json(entry, entry_name(i));
-    HOCKET_TRY(config);
-    return std::optional(std::move(*config));
-  }
-  return std::nullopt;
+  HOCKET_TRY(check_size(text));
+  const std::string wanted = to_string(key), quoted = '"' + wanted + '"';
+  if (text.find(quoted) == std::string_view::npos) return std::nullopt;
+  std::optional<Result<SharedConfig>> found;
+  std::size_t index = 0;
+  for_each_entry(text, [&](std::string_view entry) {
+    const std::size_t at = index++;
+    if (entry.find(quoted) == std::string_view::npos) return true;
+    const auto document = parse_object(entry, entry_name(at));
+    if (!document) {
+      found = failure(document.error());
+    } else if (text_member(*document, "key") == wanted) {
+      found = shared_config_from_json(*document, entry_name(at));
+    }
+    return !found.has_value();
+  });
+  if (!found) return std::nullopt;
+  HOCKET_TRY(*found);
+  return std::optional(std::move(**found));
 }
 
 }  // namespace hocket

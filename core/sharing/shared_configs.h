@@ -105,8 +105,8 @@ Result<SharedConfigs> shared_configs_from_json(const nlohmann::json& document);
 /// `public_key` (PEM); invalid_argument also where there is no signature.
 Result<void> check_signature(const SharedConfigs& configs, std::string_view public_key);
 
-/// Returns the entry of `key` in such a file, read as strictly; nothing if it has none. Other
-/// entries are covered by the digest alone, so that a large file costs little.
+/// Returns the entry of `key` in such a file, read as strictly; nothing if it has none. Nothing
+/// else of the file is parsed or checked, so that a large one costs a job that starts little.
 Result<std::optional<SharedConfig>> find_shared_config(std::string_view text, const ConfigKey& key);
 
 }  // namespace hocket

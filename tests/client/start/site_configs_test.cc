@@ -107,11 +107,13 @@ TEST_F(SiteConfigs, AFileThatIsDamagedOrEverybodysMeansTheDefaultAndAWarning) {
   EXPECT_THAT(fetched.warnings[0], HasSubstr("chmod o-w"));
   ASSERT_EQ(::chmod(path_.c_str(), 0644), 0);
   EXPECT_EQ(ask().source, "site");
-  folder_.write("site.json", "{\"format\":\"hocket-configs\"");
+  std::string text = shared_configs_text({shared_}, "").value();
+  text.replace(text.find("cluster-a"), 9, "cluster-b");
+  folder_.write("site.json", text);
   fetched = ask();
   EXPECT_EQ(fetched.source, "default");
   ASSERT_THAT(fetched.warnings, SizeIs(1));
-  EXPECT_THAT(fetched.warnings[0], HasSubstr("is not valid JSON"));
+  EXPECT_THAT(fetched.warnings[0], HasSubstr("its digest is wrong"));
 }
 
 TEST(SiteConfigsPath, IsTheVariableOrTheDefault) {

@@ -122,6 +122,24 @@ TEST(SharedConfigs, OnlyDeclaredFieldsWithValuesOfTheirRangesAreAccepted) {
   EXPECT_EQ(why_refused(edited(shared_command(), [](json&) {})), "accepted");
 }
 
+TEST(SharedConfigs, AnEntryIsFoundByItsKeyWhateverOthersSay) {
+  const SharedConfig wanted = shared_schedule();
+  const std::string key = to_string(key_of(wanted));
+  // Names of other entries are that key, and look like the begin and the end of an entry.
+  std::vector<SharedConfig> configs = {wanted};
+  const std::string names[] = {key, "{\"key\": \"" + key + "\"", "]}\\\"{[" + key, "\\"};
+  for (const std::string& name : names) configs.push_back(shared_schedule(name));
+  const std::string text = text_of(configs);
+  for (const SharedConfig& config : configs)
+    EXPECT_EQ(find_shared_config(text, key_of(config)).value(), config);
+  for (std::uint64_t seed = 1; seed <= rounds(200); ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    const auto found = find_shared_config(mutate(text, random), key_of(wanted));
+    EXPECT_TRUE(!found || !*found || **found == wanted);
+  }
+}
+
 TEST(SharedConfigs, TwoEntriesOfOneKeyAreRefused) {
   EXPECT_THAT(shared_configs_text({shared_schedule(), shared_schedule()}, "").error().message,
               HasSubstr("two configurations have the key"));
