@@ -31,6 +31,9 @@ install(FILES ${reference}/_hocket DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site
         COMPONENT program)
 install(FILES ${reference}/hocket.fish
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT program)
+# Files of knobs as examples; the program has them itself.
+install(DIRECTORY formats/knobs DESTINATION ${CMAKE_INSTALL_DATADIR}/hocket COMPONENT program
+        FILES_MATCHING PATTERN *.json)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program
         FILES_MATCHING PATTERN *.md PATTERN *.svg)
 

@@ -6,7 +6,7 @@
 #include "core/base/system_variables.h"
 #include "core/base/text.h"
 #include "core/step/declared_knob.h"
-#include "tuner/space/torch_knobs.h"
+#include "tuner/space/parameter.h"
 #include "tuner/trial/placeholder.h"
 
 namespace hocket {
@@ -41,7 +41,7 @@ bool is_harmless(std::string_view word) {
 Result<void> check_variable(const std::string& name, SettingWords words, bool is_allowed) {
   if (name.empty() || name.find_first_not_of(kInVariables) != std::string::npos)
     return failure(refused(name, ", which is no name of a variable"));
-  if (name.starts_with("HOCKET_") && !is_torch_knob(name))
+  if (name.starts_with("HOCKET_") && !is_own_knob(name))
     return failure(refused(name, ", a variable of hocket's own"));
   const std::string_view use = system_variable_use(name);
   if (use.empty() || is_allowed) return {};

@@ -207,6 +207,8 @@ Result<OpenStudy> resume_study(Store& store, const StudyToResume& wanted) {
 
 CommandOptions command_options(const StudyRow& study, const StudyDefinition& definition) {
   return {.command = study.command,
+          .knobs = definition.knobs,
+          .knob_defaults = definition.space.defaults(),
           .objective = definition.objective,
           .other_objectives = definition.other_objectives,
           .limits = definition.limits,

@@ -34,7 +34,8 @@ constexpr std::array kRules = {
     KindRule{"served traces", S_IFDIR, kAnyByOthers, "`hocket serve --serve-traces` makes it"},
     KindRule{"cache folder", S_IFDIR, kWriteByOthers, "a job that asks a daemon makes it"},
     KindRule{"last good", S_IFREG, kWriteByAll, "a job that asks a daemon makes it"},
-    KindRule{"scratch", S_IFDIR, kAnyByOthers, "made by `hocket tune` and `hocket run`"},
+    KindRule{"scratch", S_IFDIR, kAnyByOthers,
+             "made by `hocket tune`, `hocket run` and `hocket with`"},
 };
 
 constexpr std::array kKinds = {OwnKind::store,     OwnKind::traces,        OwnKind::state_folder,

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/step/knob.h"
+#include "tuner/space/built_in_knobs.h"
 
 namespace hocket {
 namespace {
@@ -29,6 +30,16 @@ std::vector<std::string> knob_settings() {
   return names;
 }
 
+/// Returns hocket's own sets of knobs of other tools: "nccl", "nccl:net".
+std::vector<std::string> tool_knob_sets() {
+  std::vector<std::string> names;
+  for (const KnobFile& file : built_in_knobs()) {
+    names.push_back(file.tool);
+    for (const std::string& set : sets_of(file)) names.push_back(file.tool + ":" + set);
+  }
+  return names;
+}
+
 /// Sets what help says of the value: "FILE", "ring|tree", "KNOB=VALUE", "INT:INT in [1 - 5]".
 void describe_value(const CLI::Option& option, DescribedOption& described) {
   if (option.get_items_expected_max() == 0) {
@@ -48,6 +59,9 @@ void describe_value(const CLI::Option& option, DescribedOption& described) {
   } else if (described.value_name.starts_with("KNOB=")) {
     described.kind = ValueKind::settings;
     described.words = knob_settings();
+  } else if (described.value_name == "KNOBS") {
+    described.kind = ValueKind::settings;
+    described.words = tool_knob_sets();
   } else if (!described.words.empty()) {
     described.kind = ValueKind::words;
   }

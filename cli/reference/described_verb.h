@@ -19,7 +19,7 @@ enum class ValueKind {
   file,     ///< the path of a file
   folder,   ///< the path of a folder
   words,    ///< one of DescribedOption::words
-  settings  ///< one of the words and then more, such as "KNOB=VALUE"
+  settings  ///< one of the words and then more, such as "KNOB=VALUE" and "TOOL:SET@VERSION"
 };
 
 /// An option, or an argument at a position, which has one name without dashes.

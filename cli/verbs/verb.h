@@ -20,6 +20,7 @@ enum class BehindDashes { nothing, command };
 #define HOCKET_VERBS(VERB)    \
   VERB(tune, command)         \
   VERB(work, nothing)         \
+  VERB(knobs, nothing)        \
   VERB(run, command)          \
   VERB(param_server, nothing) \
   VERB(studies, nothing)      \

@@ -6,6 +6,7 @@
 
 #include "cli/output/table.h"
 #include "core/base/text.h"
+#include "core/step/tool_knob.h"
 #include "tuner/trial/command_call.h"
 
 namespace hocket {
@@ -29,6 +30,8 @@ std::string change_text(std::optional<double> value, std::optional<double> by_de
 /// Returns the command with a setting in its environment, quoted for a shell; empty if the setting
 /// cannot be applied to the command.
 std::string call_text(const std::vector<std::string>& command, const Params& params) {
+  const auto is_placed = [](const auto& each) { return is_tool_knob(each.first); };
+  if (std::ranges::any_of(params, is_placed)) return {};
   auto call = call_with(command, params);
   if (!call) return {};
   std::vector<std::string> words{"env"};

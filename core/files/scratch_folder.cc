@@ -131,6 +131,12 @@ ScratchFolder::ScratchFolder(std::string path, int descriptor)
 ScratchFolder::ScratchFolder(ScratchFolder&& other) noexcept
     : path_(std::exchange(other.path_, {})), descriptor_(std::exchange(other.descriptor_, -1)) {}
 
+void ScratchFolder::pass_on() {
+  if (descriptor_ < 0) return;
+  const int flags = ::fcntl(descriptor_, F_GETFD);
+  if (flags >= 0) ::fcntl(descriptor_, F_SETFD, flags & ~FD_CLOEXEC);
+}
+
 ScratchFolder::~ScratchFolder() {
   std::error_code ignored;
   if (!path_.empty()) fs::remove_all(path_, ignored);

@@ -7,7 +7,8 @@
 // 1. The name is "hocket-scratch-HOST-XXXXXX". Hosts may share a folder for temporary files that
 //    does not share locks, so a folder is looked at by its own host alone.
 // 2. The folder itself is locked (flock(2)) while its process lives, however that ends. Programs
-//    that the process starts do not hold the lock. systemd-tmpfiles does not remove what is locked.
+//    that the process starts do not hold the lock, unless it is passed on. systemd-tmpfiles does
+//    not remove what is locked.
 // 3. Only who holds the lock of a folder that is still at its path removes it. So whoever makes a
 //    folder, and is overtaken between making and locking it, notices and makes another one.
 
@@ -39,6 +40,10 @@ class ScratchFolder {
   ~ScratchFolder();  ///< Removes the folder with what is in it.
 
   const std::string& path() const { return path_; }
+
+  /// Lets the program that takes this process's place by execve(2), and those that it starts and
+  /// which keep its files open, hold the lock.
+  void pass_on();
 
  private:
   ScratchFolder(std::string path, int descriptor);

@@ -9,6 +9,7 @@
 #include "core/base/nearest_name.h"
 #include "core/base/text.h"
 #include "core/step/schedule_config.h"
+#include "core/step/tool_knob.h"
 
 namespace hocket {
 namespace {
@@ -31,7 +32,7 @@ bool is_parameter_name(std::string_view name) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
   };
   if (name.empty() || name.size() > kMaxNameBytes) return false;
-  if (split_region_knob(name) || is_job_knob(name)) return true;
+  if (split_region_knob(name) || is_job_knob(name) || is_tool_knob(name)) return true;
   return std::ranges::all_of(name, is_allowed) && !(name.front() >= '0' && name.front() <= '9');
 }
 

@@ -66,6 +66,17 @@ std::set<std::string> all_verbs() {
   return paths;
 }
 
+/// Returns a file of knobs whose texts end with `end`.
+std::string hostile_knobs(const std::string& end) {
+  const nlohmann::json knob = {{"name", "MINE"},          {"set", "one"}, {"type", "levels"},
+                               {"levels", {1, 2}},        {"default", 1}, {"about", "about" + end},
+                               {"source", "source" + end}};
+  return nlohmann::json{{"format", "hocket-knobs"}, {"version", 1},      {"tool", "mine"},
+                        {"about", "about" + end},   {"way", "variable"}, {"unknown", "ignored"},
+                        {"knobs", {knob}}}
+      .dump();
+}
+
 class HostileText : public ::testing::Test {
  protected:
   HostileText() {
@@ -284,6 +295,16 @@ TEST_F(HostileText, IsTextInEveryViewOfEveryVerb) {
         {garbage, other}},
        {});
   each("doctor", {{"--no-start"}, {"--no-start", "--json"}}, store);
+  const std::string knobs = folder.write("knobs.json", hostile_knobs(end_));
+  const TemporaryFolder config;
+  std::filesystem::create_directories(config.file("hocket/knobs"));
+  config.write("hocket/knobs/bad" + std::string("\x1b[2J") + ".json", bytes_);
+  config.write("hocket/knobs/mine.json", hostile_knobs(end_));
+  const ScopedEnvironment own("XDG_CONFIG_HOME", config.path().c_str());
+  each("knobs list", {{}, {"--json"}}, {});
+  each("knobs show",
+       {{knobs}, {knobs, "--json"}, {"mine"}, {"no" + bytes_}, {garbage}, {"/no" + bytes_}}, {});
+  use("tune", with({"--knobs", knobs}, with(store, {"--", "true"})));
   each("prune", {{"--dry-run", "--keep-studies", "1m"}, {"--dry-run", "--json"}}, store);
   each("completion", {{"bash"}, {"zsh"}, {"fish"}, {bytes_}}, {});
   each("manual", {{folder.file("man")}, {garbage}}, {});

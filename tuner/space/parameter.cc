@@ -1,6 +1,7 @@
 #include "tuner/space/parameter.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -9,7 +10,7 @@
 #include "core/base/check.h"
 #include "core/step/knob.h"
 #include "core/step/schedule_config.h"
-#include "tuner/space/torch_knobs.h"
+#include "core/step/tool_knob.h"
 
 namespace hocket {
 namespace {
@@ -108,14 +109,14 @@ Result<void> validate_name(const std::string& name) {
   const bool is_regions = find_knob(name) != nullptr && std::ranges::all_of(name, [&](char c) {
                             return is_letter(c) || is_digit(c) || c == '.' || c == '-';
                           });
-  if (!good && !is_regions && !is_job_knob(name)) {
+  if (!good && !is_regions && !is_job_knob(name) && !is_tool_knob(name)) {
     return invalid(
         "parameter name \"" + name +
         "\": expected letters, digits and underscores, not starting with a digit, or a knob of "
-        "a region, as in regions.backward_layer1.partition_bytes, or of the job's own, as in "
-        "job.bucket_cap_bytes");
+        "a region, as in regions.backward_layer1.partition_bytes, of the job's own, as in "
+        "job.bucket_cap_bytes, or of a tool, as in deepspeed.zero_optimization.overlap_comm");
   }
-  if (name.starts_with("HOCKET_") && !is_torch_knob(name)) {
+  if (name.starts_with("HOCKET_") && !is_own_knob(name)) {
     return invalid("parameter name \"" + name +
                    "\": names that start with HOCKET_ are kept for hocket's own variables");
   }
@@ -180,6 +181,14 @@ std::string one_of(const Values& values) {
 }
 
 }  // namespace
+
+bool is_own_knob(std::string_view name) {
+  // The one list of hocket's own variables that a study may search and a store may set.
+  constexpr std::array<std::string_view, 4> kOwnKnobs = {
+      "HOCKET_TORCH_BUCKET_CAP_MB", "HOCKET_TORCH_OPTIMIZE_DDP", "HOCKET_TORCH_REORDER_OVERLAP",
+      "HOCKET_TORCH_BUCKET_COLLECTIVES_MB"};
+  return std::ranges::count(kOwnKnobs, name) > 0;
+}
 
 Result<void> validate_domain(const Parameter& parameter) {
   if (auto ok = validate_name(parameter.name); !ok) return ok;

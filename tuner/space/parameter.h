@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -49,8 +50,12 @@ struct Parameter {
   bool operator==(const Parameter&) const = default;
 };
 
-/// Checks the name ([A-Za-z_][A-Za-z0-9_]*, not starting with HOCKET_
-/// unless it is a knob of PyTorch, or a knob of a region), the
+/// Returns whether a variable that starts with HOCKET_ may be a parameter: it is a knob of PyTorch
+/// (formats/knobs/torch.json), which hocket.torch applies.
+bool is_own_knob(std::string_view name);
+
+/// Checks the name ([A-Za-z_][A-Za-z0-9_]*, not starting with HOCKET_ unless it is_own_knob(), or
+/// a knob of a region, a job or a tool, core/step/knob.h), the
 /// range (low ≤ high, finite, low > 0 if logarithmic), the choices (non-empty, unique, UTF-8) or
 /// the levels (non-empty, finite, ascending, of one type).
 Result<void> validate_domain(const Parameter& parameter);
@@ -80,6 +85,10 @@ ParameterValue decode(const Domain& domain, double unit);
 /// Returns the `index`-th value, index < value_count(domain). Requires a domain other than a real
 /// range of more than one point.
 ParameterValue value_at(const Domain& domain, std::uint64_t index);
+
+class JsonReader;
+/// Reads "type" and the fields of that type, as in the document of a space (tuner/space/space.h).
+void read_domain(JsonReader& reader, Domain& domain);
 
 /// Returns "an integer from 1 to 4", "one of fifo, priority"; for messages.
 std::string describe(const Domain& domain);

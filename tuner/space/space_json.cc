@@ -64,15 +64,19 @@ constexpr std::array<Word<ReadDomain>, 4> kDomains{
 
 void read_parameter(JsonReader& reader, Parameter& parameter) {
   reader.text("name", parameter.name);
-  ReadDomain read_domain = nullptr;
-  reader.choice("type", read_domain, kDomains);
-  if (read_domain != nullptr) parameter.domain = read_domain(reader);
+  read_domain(reader, parameter.domain);
   reader.value("default", [&](const JsonValue& value) {
     parameter.default_value = read_parameter_value(value);
   });
 }
 
 }  // namespace
+
+void read_domain(JsonReader& reader, Domain& domain) {
+  ReadDomain read = nullptr;
+  reader.choice("type", read, kDomains);
+  if (read != nullptr) domain = read(reader);
+}
 
 nlohmann::json to_json(const Space& space) {
   auto parameters = nlohmann::json::array();

@@ -128,6 +128,7 @@ void read_file_fingerprint(JsonReader& reader, FileFingerprint& target) {
 }
 
 void read_optional_fields(JsonReader& reader, StudyDefinition& target) {
+  read_knob_places(reader, "knobs", target.knobs);
   const auto read_sources = [&](JsonReader& fields) {
     read_default_sources(fields, target.default_sources);
   };
@@ -237,6 +238,7 @@ nlohmann::json to_json(const StudyDefinition& definition) {
   for (const MetricLimit& limit : definition.limits) document["limits"].push_back(to_text(limit));
   if (!definition.default_sources.empty())
     document["default_sources"] = to_json(definition.default_sources);
+  if (!definition.knobs.empty()) document["knobs"] = to_json(definition.knobs);
   if (definition.stop_early) document["stop_early"] = true;
   if (definition.least_trials) document["least_trials"] = *definition.least_trials;
   if (definition.end_trials_early) document["end_trials_early"] = true;

@@ -13,6 +13,7 @@
 #include "core/base/result.h"
 #include "core/step/step_description.h"
 #include "tuner/search/search.h"
+#include "tuner/space/knob_file.h"
 #include "tuner/space/space.h"
 #include "tuner/study/default_source.h"
 #include "tuner/trial/file_fingerprint.h"
@@ -52,6 +53,8 @@ struct StudyDefinition {
   std::string stop_command = {};
   std::int64_t stop_limit_ns = 30'000'000'000;
   DefaultSources default_sources = {};
+  /// Places of the knobs of other tools among the parameters (tuner/trial/call/knob_call.h).
+  KnobPlaces knobs = {};
   /// Applies the rules of tuner/search/stop_rule.h.
   bool stop_early = false;
   /// These rules apply from so many trials on; nullopt for kLeastTrials
@@ -115,9 +118,9 @@ Result<void> check_files(const StudyDefinition& definition);
 /// "transfer":"","donor":{"study":"gpt2-1","distance":2.5,"evaluations":[{"params":{…},"value":…,
 /// "standard_error":…},…]}}`; "limits" and what follows may be absent, as may "distance". Several
 /// objectives are an array: `"objective":["report","memory"]`. "default_sources"
-/// (tuner/study/default_source.h), "workers", "slurm", "finds_warm_up", "allows_fewer",
-/// "compares_measured", "stop_command", "stop_limit_ns", "goes_on" and
-/// "files":[{"path":…,"fingerprint":…,"is_program":true},…] may be absent.
+/// (tuner/study/default_source.h), "knobs" (tuner/space/knob_file.h), "workers", "slurm",
+/// "finds_warm_up", "allows_fewer", "compares_measured", "stop_command", "stop_limit_ns", "goes_on"
+/// and "files":[{"path":…,"fingerprint":…,"is_program":true},…] may be absent.
 nlohmann::json to_json(const StudyDefinition& definition);
 
 /// Reads and validates the JSON form.

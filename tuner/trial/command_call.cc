@@ -6,7 +6,6 @@
 
 #include "tuner/space/job_value.h"
 #include "tuner/space/schedule_space.h"
-#include "tuner/space/torch_knobs.h"
 
 namespace hocket {
 
@@ -49,13 +48,14 @@ Result<void> check_unset(const std::vector<std::string>& command, const Space& s
   return {};
 }
 
-std::vector<std::string> boolean_notes(const std::vector<std::string>& command,
-                                       const Space& space) {
+std::vector<std::string> boolean_notes(const std::vector<std::string>& command, const Space& space,
+                                       const KnobPlaces& knobs) {
   std::vector<std::string> notes;
   const auto plain = plain_placeholders_of(command), all = placeholders_of(command);
   for (const Parameter& parameter : space.parameters()) {
     const std::string& name = parameter.name;
-    if (is_knob(name) || is_torch_knob(name)) continue;  // hocket itself reads these
+    // hocket itself reads these, or a tool does that says which words it takes.
+    if (is_knob(name) || is_own_knob(name) || knobs.contains(name)) continue;
     const bool is_word = std::ranges::count(plain, name) > 0;
     const bool is_switch = !is_word && std::ranges::count(all, name) > 0;
     const std::string word = word_for_false(parameter.domain);

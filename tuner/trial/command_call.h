@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "tuner/space/knob_file.h"
 #include "tuner/space/space.h"
 #include "tuner/trial/placeholder.h"
 
@@ -17,6 +18,7 @@ struct CommandCall {
   std::vector<std::string> argv;
   std::map<std::string, std::string> environment;  ///< in addition to the inherited environment
   std::vector<std::string> absent = {};            ///< variables that the command does not inherit
+  std::map<std::string, std::string> files = {};   ///< their text by their path, to be written
 };
 
 /// Returns what the placeholders of the parameters stand for, and `others`, which parameters hide.
@@ -33,7 +35,8 @@ Result<CommandCall> call_with(const std::vector<std::string>& command, const Par
 Result<void> check_unset(const std::vector<std::string>& command, const Space& space);
 
 /// Returns how values of the space may deceive the command: the word False, which many programs
-/// take for true. One line each.
-std::vector<std::string> boolean_notes(const std::vector<std::string>& command, const Space& space);
+/// take for true. One line each; none for those among `knobs`, whose words their tools know.
+std::vector<std::string> boolean_notes(const std::vector<std::string>& command, const Space& space,
+                                       const KnobPlaces& knobs = {});
 
 }  // namespace hocket

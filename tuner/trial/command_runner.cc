@@ -13,6 +13,7 @@
 #include "core/base/text.h"
 #include "core/files/regular_file.h"
 #include "tuner/space/schedule_space.h"
+#include "tuner/trial/call/knob_call.h"
 #include "tuner/trial/early_end.h"
 #include "tuner/trial/objective_unit.h"
 #include "tuner/trial/output/output_lines.h"
@@ -198,6 +199,9 @@ Result<ProcessOptions> CommandRunner::process_options(const Params& params,
                                                       std::int64_t number) const {
   auto call = call_with(options_.command, params, names_of(number));
   HOCKET_TRY(call);
+  HOCKET_TRY(apply_knobs(options_.knobs, options_.command, params, options_.knob_defaults,
+                         surroundings_of(options_.working_directory, folder_.path()), *call));
+  HOCKET_TRY(write_files(*call));
   ProcessOptions process;
   process.argv = with_pipe_status(std::move(call->argv));
   process.environment = std::move(call->environment);

@@ -35,6 +35,10 @@ namespace hocket {
 
 struct CommandOptions {
   std::vector<std::string> command;
+  /// Knobs of other tools among the parameters, and the values that the command has without hocket
+  /// (tuner/trial/call/knob_call.h).
+  KnobPlaces knobs = {};
+  Params knob_defaults = {};
   Objective objective;
   std::vector<Objective> other_objectives = {};  ///< must not be automatic
   std::vector<MetricLimit> limits = {};

@@ -9,6 +9,7 @@
 #include "archive/promotions/program_promotion.h"
 #include "archive/studies/plain_job.h"
 #include "cli/inputs/access/store_access.h"
+#include "cli/inputs/knobs/knob_catalog.h"
 #include "cli/inputs/promotion/daemon_promotion.h"
 #include "cli/inputs/promotion/site_setting.h"
 #include "cli/inputs/promotion/unconfirmed_setting.h"
@@ -20,6 +21,8 @@
 #include "core/base/nearest_name.h"
 #include "core/base/text.h"
 #include "core/host/topology_probe.h"
+#include "core/step/knob.h"
+#include "core/step/tool_knob.h"
 #include "store/declared.h"
 #include "store/open.h"
 #include "store/origin.h"
@@ -35,6 +38,7 @@ constexpr std::size_t kOriginLimitBytes = 400;
 /// is locked has time to say so.
 constexpr std::int64_t kStartLimitNs = 2'500'000'000;
 constexpr int kStartBusyMs = 2'000;
+constexpr std::int64_t kKnobFilesLimitNs = 400'000'000;
 
 bool has_all(const PromotedVersions& promoted, const std::vector<std::string>& names) {
   return std::ranges::all_of(
@@ -270,10 +274,42 @@ Result<StartedCommand> started_here(std::vector<std::string> words) {
 
 namespace {
 
+/// Returns the knobs of other tools in a setting, as hocket or a file of the user declares them.
+Result<std::vector<ToolKnob>> declared_knobs(const PromotedSetting& setting,
+                                             const std::vector<std::string>& files,
+                                             SettingWords words) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : setting.params)
+    if (is_tool_knob(name) && find_knob(name) == nullptr) names.push_back(name);
+  if (names.empty()) return std::vector<ToolKnob>();
+  const auto read = [names, files]() -> Result<std::vector<ToolKnob>> {
+    std::vector<ToolKnob> knobs;
+    for (const std::string& name : names) {
+      auto knob = find_knob_of(name, own_knobs_folder(process_environment), files);
+      HOCKET_TRY(knob);
+      knobs.push_back(std::move(*knob));
+    }
+    return knobs;
+  };
+  auto knobs = call_within(kKnobFilesLimitNs, "the folder of knobs", read);
+  if (!knobs && knobs.error().code != ErrorCode::timed_out)
+    return invalid("the setting is not applied: " + knobs.error().message);
+  HOCKET_TRY(knobs);
+  for (const ToolKnob& knob : *knobs) {
+    if (words == SettingWords::own) continue;
+    const auto ok = check_knob_value(knob, setting.params.at(knob.parameter.name));
+    if (!ok) return failure(ok.error().in("the setting is not applied"));
+  }
+  return knobs;
+}
+
 Result<FoundSetting> with_allowed(Result<FoundSetting> found, const SettingSource& source) {
   HOCKET_TRY(found);
   found->allowed_variables = source.allowed_variables;
   HOCKET_TRY(check_setting(found->setting, found->words, found->allowed_variables));
+  auto knobs = declared_knobs(found->setting, source.knob_files, found->words);
+  HOCKET_TRY(knobs);
+  found->knobs = std::move(*knobs);
   return found;
 }
 
@@ -329,8 +365,14 @@ std::string ranks_note(const std::vector<std::string>& words,
 
 }  // namespace
 
+bool has_copied_documents(const FoundSetting& found) {
+  return std::ranges::any_of(found.knobs,
+                             [](const ToolKnob& knob) { return knob.place.way == KnobWay::field; });
+}
+
 Result<FilledCommand> filled_command(const std::vector<std::string>& words,
-                                     const FoundSetting& found) {
+                                     const FoundSetting& found,
+                                     const KnobSurroundings& surroundings) {
   const Params& params = found.setting.params;
   std::vector<std::string_view> known;
   for (const auto& [name, value] : params) known.push_back(name);
@@ -341,6 +383,18 @@ Result<FilledCommand> filled_command(const std::vector<std::string>& words,
     const std::string missing = "the setting has no value for {" + name + "}";
     if (const auto hint = did_you_mean(name, known); !hint.empty()) return invalid(missing + hint);
     filled.notes.push_back(missing + ", which stays as it is");
+  }
+  KnobPlaces places;
+  Params own_values;
+  for (const ToolKnob& knob : found.knobs) {
+    const std::string& name = knob.parameter.name;
+    const auto parameter = parameter_in(knob, words, surroundings);
+    if (parameter) {
+      places.emplace(name, knob.place);
+      own_values.emplace(name, parameter->default_value);
+    } else {
+      filled.notes.push_back(name + " is not applied: " + parameter.error().message);
+    }
   }
   for (const auto& [name, value] : params) {
     if (std::ranges::count(names, name) > 0 || std::ranges::count(tuned, name) == 0) continue;
@@ -353,8 +407,17 @@ Result<FilledCommand> filled_command(const std::vector<std::string>& words,
   HOCKET_TRY(check_filled(words, found.setting, found.words, found.allowed_variables));
   auto call = call_with(words, found.setting);
   HOCKET_TRY(call);
+  HOCKET_TRY(apply_knobs(places, words, params, own_values, surroundings, *call));
   filled.call = std::move(*call);
   return filled;
+}
+
+void add_knob_file_option(CLI::App& verb, SettingSource& source) {
+  verb.add_option("--knobs", source.knob_files,
+                  "a file that declares knobs of the setting, where it is not in the folder for "
+                  "them (hocket knobs list); repeat it")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
 }
 
 void add_setting_source_options(CLI::App& verb, SettingSource& source) {

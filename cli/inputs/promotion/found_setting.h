@@ -12,6 +12,8 @@
 #include "archive/promotions/stored_promotions.h"
 #include "cli/inputs/access/daemon_access.h"
 #include "core/base/result.h"
+#include "tuner/space/knob_file.h"
+#include "tuner/trial/call/knob_call.h"
 
 namespace hocket {
 
@@ -21,6 +23,8 @@ struct FoundSetting {
   std::vector<std::string> allowed_variables = {};  ///< as in SettingSource
   std::vector<std::string> tuned_command;  ///< the one that the study ran; empty if not known
   std::string origin;                      ///< for people
+  /// The knobs of other tools in the setting, as declared here (cli/inputs/knobs/knob_catalog.h).
+  std::vector<ToolKnob> knobs = {};
 };
 
 /// Returns a promoted version as text: the study it comes from or who made it, its gain, its job.
@@ -42,6 +46,7 @@ struct SettingSource {
   std::string store;
   /// May be in a setting whatever check_setting() says (archive/promotions/setting_rules.h).
   std::vector<std::string> allowed_variables = {};
+  std::vector<std::string> knob_files = {};  ///< of the user, beside those in the folder for them
 };
 
 /// A command and the folder it is started in.
@@ -70,10 +75,18 @@ struct FilledCommand {
   std::vector<std::string> notes;
 };
 
-/// Returns `words` with the setting in the environment and in place of each {NAME}.
-/// invalid_argument for a {NAME} that looks like a misspelt one, and as of check_filled().
+/// Returns `words` with the setting in the environment, in place of each {NAME}, and where its
+/// knobs of other tools are set. invalid_argument for a {NAME} that looks like a misspelt one, as
+/// of check_filled(), and where a knob has no place.
 Result<FilledCommand> filled_command(const std::vector<std::string>& words,
-                                     const FoundSetting& found);
+                                     const FoundSetting& found,
+                                     const KnobSurroundings& surroundings);
+
+/// Returns whether the setting has knobs that are set in a copy of a document of the command.
+bool has_copied_documents(const FoundSetting& found);
+
+/// Declares --knobs, with which a setting's knobs are looked up.
+void add_knob_file_option(CLI::App& verb, SettingSource& source);
 
 /// Declares --topology, --world-size, --link, --store, --daemon, --allow-plain-token and
 /// --allow-variable.

@@ -6,20 +6,70 @@
 
 #include "cli/inputs/space/script_defaults.h"
 #include "core/step/knob.h"
+#include "core/step/tool_knob.h"
 #include "tuner/space/job_value.h"
 #include "tuner/space/parameter_syntax.h"
 #include "tuner/space/schedule_space.h"
-#include "tuner/space/torch_knobs.h"
 
 namespace hocket {
 namespace {
 
-Result<std::vector<Parameter>> parameters_of(const std::vector<std::string>& texts,
-                                             const std::vector<std::string>& sets,
-                                             bool has_servers) {
-  if (texts.empty() && sets.empty()) return schedule_parameters(searched_knobs(has_servers));
+/// Places of the knobs of other tools, and sources of the defaults.
+struct KnownOfKnobs {
+  KnobPlaces places = {};
+  DefaultSources sources = {};
+  std::vector<std::string> notes = {};
+  std::string objective = {};
+};
+
+/// Adds the knobs of one tool that the command leaves to search, and their places.
+void add_knobs(const KnobFile& file, const SpaceRequest& request,
+               std::vector<Parameter>& parameters, KnownOfKnobs& known) {
+  for (const ToolKnob& knob : file.knobs) {
+    const std::string& name = knob.parameter.name;
+    if (std::ranges::count(parameters, name, &Parameter::name) > 0) {
+      known.places.emplace(name, knob.place);  // a range of the user's own
+      continue;
+    }
+    auto parameter = parameter_in(knob, request.command, request.surroundings);
+    if (!parameter) {
+      known.notes.push_back(name + " is not searched: " + parameter.error().message);
+      continue;
+    }
+    const bool is_own = parameter->default_value != knob.parameter.default_value;
+    known.sources[name].origin = is_own ? DefaultOrigin::given : DefaultOrigin::scheduler;
+    known.places.emplace(name, knob.place);
+    parameters.push_back(std::move(*parameter));
+  }
+  if (known.objective.empty()) known.objective = file.objective;
+}
+
+/// Returns the constraints of a file that name parameters of the space alone.
+std::vector<std::string> constraints_of(const KnobFile& file,
+                                        const std::vector<Parameter>& parameters) {
+  std::vector<std::string> constraints;
+  for (const std::string& text : file.constraints)
+    if (Constraint::parse(text, parameters)) constraints.push_back(text);
+  return constraints;
+}
+
+/// Refuses a knob's name for which no file says where it is set.
+Result<void> check_places(const std::vector<Parameter>& parameters, const KnobPlaces& places) {
+  for (const Parameter& parameter : parameters) {
+    const std::string& name = parameter.name;
+    if (!is_tool_knob(name) || places.contains(name) || find_knob(name) != nullptr) continue;
+    const std::string tool = name.substr(0, name.find('.'));
+    return invalid("--param " + name + ": it is a knob of " + tool + ", so add --knobs " + tool +
+                   " or --knobs FILE, which says where it is set");
+  }
+  return {};
+}
+
+Result<std::vector<Parameter>> parameters_of(const SpaceRequest& request, KnownOfKnobs& known) {
+  if (request.params.empty() && request.knobs.empty())
+    return schedule_parameters(searched_knobs(request.has_servers));
   std::vector<Parameter> parameters;
-  for (const auto& text : texts) {
+  for (const auto& text : request.params) {
     if (text.find('=') == std::string::npos) {
       auto knob = schedule_parameters({&text, 1});
       if (!knob) return failure(knob.error().in("--param"));
@@ -30,13 +80,11 @@ Result<std::vector<Parameter>> parameters_of(const std::vector<std::string>& tex
     HOCKET_TRY(parameter);
     parameters.push_back(std::move(*parameter));
   }
-  for (const auto& set : sets) {
-    auto knobs = torch_parameters(set);
-    HOCKET_TRY(knobs);
-    for (Parameter& knob : *knobs) {
-      if (std::ranges::count(parameters, knob.name, &Parameter::name) == 0)
-        parameters.push_back(std::move(knob));
-    }
+  for (const KnobFile& file : request.knobs) add_knobs(file, request, parameters, known);
+  if (parameters.empty()) {
+    std::string why;
+    for (const std::string& note : known.notes) why += "; " + note;
+    return invalid("--knobs: nothing is left to search" + why);
   }
   return parameters;
 }
@@ -44,7 +92,7 @@ Result<std::vector<Parameter>> parameters_of(const std::vector<std::string>& tex
 /// Gives `parameter` the default of the knob that it is, which a range of one's own may leave out.
 /// Returns whether it has it.
 bool take_own_default(Parameter& parameter) {
-  if (is_torch_knob(parameter.name))
+  if (is_own_knob(parameter.name))
     return parameter.default_value == ParameterValue(std::string(kUnset));
   if (find_knob(parameter.name) == nullptr) return false;
   const auto knob = schedule_parameters({&parameter.name, 1});
@@ -107,18 +155,23 @@ bool starts_torch(const std::vector<std::string>& command) {
 }
 
 Result<TunedSpace> tuned_space(const SpaceRequest& request, const Clock& clock) {
-  auto parameters = parameters_of(request.params, request.knobs, request.has_servers);
+  KnownOfKnobs known;
+  auto parameters = parameters_of(request, known);
   HOCKET_TRY(parameters);
-  const auto knob = std::ranges::find_if(*parameters, is_torch_knob, &Parameter::name);
+  HOCKET_TRY(check_places(*parameters, known.places));
+  const auto knob = std::ranges::find_if(*parameters, is_own_knob, &Parameter::name);
   if (knob != parameters->end() && !starts_torch(request.command)) {
     return invalid(knob->name +
                    " reaches PyTorch through `hocket torch`, which the command does "
                    "not start: write hocket tune … -- hocket torch -- COMMAND…");
   }
-  DefaultSources sources;
+  DefaultSources& sources = known.sources;
   for (Parameter& parameter : *parameters) {
+    const bool is_known = sources.contains(parameter.name);
     DefaultSource& source = sources[parameter.name];
-    source.origin = take_own_default(parameter) ? DefaultOrigin::scheduler : DefaultOrigin::assumed;
+    if (!is_known)
+      source.origin =
+          take_own_default(parameter) ? DefaultOrigin::scheduler : DefaultOrigin::assumed;
     const auto gives = [&](const std::string& text) {
       return text.starts_with(parameter.name + "=");
     };
@@ -136,9 +189,15 @@ Result<TunedSpace> tuned_space(const SpaceRequest& request, const Clock& clock) 
     sources[text.substr(0, text.find('='))].origin = DefaultOrigin::given;
   }
   take_script_defaults(request.command, clock, *parameters, sources);
-  auto space = Space::make(std::move(*parameters), request.constraints);
+  std::vector<std::string> constraints = request.constraints;
+  for (const KnobFile& file : request.knobs) {
+    for (std::string& text : constraints_of(file, *parameters))
+      constraints.push_back(std::move(text));
+  }
+  auto space = Space::make(std::move(*parameters), constraints);
   HOCKET_TRY(space);
-  return TunedSpace{std::move(*space), std::move(sources)};
+  return TunedSpace{std::move(*space), std::move(sources), std::move(known.places),
+                    std::move(known.notes), std::move(known.objective)};
 }
 
 }  // namespace hocket

@@ -163,7 +163,7 @@ Result<std::string> arguments_text(const FoundSetting& found, VerbContext& conte
     for (const std::string& word : words) HOCKET_TRY(check_plain(word));
     return shell_text(words) + "\n";
   }
-  const auto filled = filled_command(*context.command, found);
+  const auto filled = filled_command(*context.command, found, surroundings_of("", ""));
   HOCKET_TRY(filled);
   for (const std::string& word : filled->call.argv) HOCKET_TRY(check_plain(word));
   for (const auto& note : filled->notes) context.err << plain_line("hocket: " + note) << '\n';
@@ -233,6 +233,14 @@ Result<int> fetch_from_store(const FetchOptions& options, VerbContext& context) 
   return fetch_from_site(site_store(store->get()), none, options, context);
 }
 
+/// Refuses a setting with knobs that are set where only a command has a place for them.
+Result<void> check_no_knobs(const FoundSetting& found) {
+  if (found.knobs.empty()) return {};
+  return invalid("the setting has " + found.knobs.front().parameter.name +
+                 ", a knob that is no variable of this name, so it is not printed for a shell; "
+                 "`hocket with` gives it to the command");
+}
+
 Result<int> fetch(const FetchOptions& options, VerbContext& context) {
   const bool for_shell = options.format != FetchFormat::json;
   if (!for_shell) {
@@ -251,6 +259,7 @@ Result<int> fetch(const FetchOptions& options, VerbContext& context) {
     if (!words.empty()) source.choice.command_end = " -- " + shell_text(words);
     const auto found = setting_of_command(source, *command);
     HOCKET_TRY(found);
+    HOCKET_TRY(check_no_knobs(*found));
     return print_setting(*found, options, context);
   }
   if (asks_daemon(options.source.daemon, options.source.store)) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 #include <set>
 #include <string>
@@ -22,7 +23,9 @@
 #include "core/base/clock.h"
 #include "core/base/plain_text.h"
 #include "core/base/text.h"
+#include "core/files/scratch_folder.h"
 #include "tuner/study/study_definition.h"
+#include "tuner/trial/call/knob_call.h"
 
 namespace hocket {
 namespace {
@@ -78,10 +81,19 @@ Result<CommandCall> default_call(const StartedCommand& command, const SettingSou
   return CommandCall{command.words, {}};
 }
 
+/// `folder` holds the files of the call until the command has ended.
 Result<CommandCall> tuned_call(const StartedCommand& command, const FoundSetting& found,
-                               VerbContext& context) {
-  auto filled = filled_command(command.words, found);
+                               std::optional<ScratchFolder>& folder, VerbContext& context) {
+  if (has_copied_documents(found)) {
+    auto made = ScratchFolder::make();
+    HOCKET_TRY(made);
+    folder.emplace(std::move(*made));
+    folder->pass_on();
+  }
+  auto filled = filled_command(command.words, found,
+                               surroundings_of(command.folder, folder ? folder->path() : ""));
   HOCKET_TRY(filled);
+  HOCKET_TRY(write_files(filled->call));
   for (const auto& note : filled->notes) context.err << plain_line("hocket: " + note) << '\n';
   context.err << plain_line("hocket: " + setting_text(to_json(found.setting.params)) + ": " +
                             found.origin)
@@ -125,7 +137,8 @@ Result<int> run_with(const WithOptions& options, VerbContext& context) {
   };
   if (!found && found.error().code == ErrorCode::not_found)
     note_unconfirmed(options, *command, left_ns() / 2, context);
-  const auto call = found ? tuned_call(*command, *found, context)
+  std::optional<ScratchFolder> folder;
+  const auto call = found ? tuned_call(*command, *found, folder, context)
                           : default_call(*command, source, left_ns(), found.error(), context);
   HOCKET_TRY(call);
   context.out.flush();
@@ -142,11 +155,13 @@ void add_with(CLI::App& program, VerbAction& action) {
                                     "program)");
   verb->add_option("--study", options->study, "take the setting that this study promoted")
       ->excludes(workload);
+  add_knob_file_option(*verb, options->source);
   add_setting_source_options(*verb, options->source);
   verb->footer(
       "hocket with [options] -- COMMAND…\n"
       "The setting reaches COMMAND as in a trial of hocket tune: as environment variables and as\n"
-      "{NAME} in its arguments. COMMAND takes the place of this program, so signals and the exit\n"
+      "{NAME} in its arguments; knobs of other tools where these read them. COMMAND takes the "
+      "place of this program, so signals and the exit\n"
       "status are its own. Where nothing is promoted, or the store or the daemon does not say so\n"
       "within three seconds, it runs as it is.\n"
       "Example:\n  hocket with -- torchrun --nproc-per-node 2 train.py --bucket-mb {BUCKET}\n");

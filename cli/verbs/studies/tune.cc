@@ -39,7 +39,6 @@
 #include "store/store_uri.h"
 #include "tuner/slurm/slurm_options.h"
 #include "tuner/space/schedule_space.h"
-#include "tuner/space/torch_knobs.h"
 
 namespace hocket {
 namespace {
@@ -86,6 +85,7 @@ constexpr const char* kTuneFooter =
     "  hocket tune --slurm '--nodes 4 --time 10:00' --workers 3 -- srun ./train\n"
     "  hocket tune --max-time 3m --param B=int:1..64 -- ./job {B}\n"
     "  hocket tune --knobs torch:ddp -- hocket torch -- torchrun --nproc-per-node 2 train.py\n"
+    "  hocket tune --knobs nccl@2.19 --objective 'regex:step_ms=([0-9.]+)' -- torchrun train.py\n"
     "  hocket tune --resume --trials 40\n"
     "  hocket tune --from job-1 --param B=int:1..64 -- ./job {B}\n";
 
@@ -114,8 +114,10 @@ Result<OpenStudy> open_study(const TuneOptions& options, VerbContext& context,
   }
   auto command = required_command(context.command, "tune");
   HOCKET_TRY(command);
-  auto definition = study_definition(options, *command);
+  std::vector<std::string> notes;
+  auto definition = study_definition(options, *command, &notes);
   HOCKET_TRY(definition);
+  for (const std::string& note : notes) context.err << plain_line("note: " + note) << std::endl;
   HOCKET_TRY(allow_variables(definition->space, options.allowed_variables, context));
   const auto topology = probe_topology();
   HOCKET_TRY(topology);
@@ -202,18 +204,22 @@ std::string arguments_of_with(Store& store, const StudyRow& study, const TuneOpt
     // The job named its workload itself, or the user did when the study began.
     arguments = " --study " + study.name;
   }
+  for (const std::string& text : options.knobs) {
+    const auto selection = parse_knob_selection(text);
+    if (selection && selection->is_path) arguments += " --knobs " + shell_quoted(selection->source);
+  }
   return arguments + store_argument_for_start(options.store);
 }
 
 /// Prints what came of the study's promotion: `fetch` gets it, if that is not empty.
 void print_promotion(std::ostream& out, const std::optional<PromotionRow>& version,
                      const StudyRow& study, const std::string& fetch,
-                     const std::string& with_arguments, bool has_torch_knob) {
+                     const std::string& with_arguments, bool has_knob) {
   if (version && version->stage == PromotionStage::held)
     out << standing_text(*version, study.name) << '\n';
   if (fetch.empty()) return;
   out << "fetch it with: " << fetch << '\n';
-  if (!placeholders_of(study.command).empty() || has_torch_knob)
+  if (!placeholders_of(study.command).empty() || has_knob)
     out << "run with it: hocket with" << with_arguments << " -- "
         << plain_line(shell_text(study.command)) << '\n';
 }
@@ -267,7 +273,8 @@ Result<void> show(const TuneOptions& options, VerbContext& context, Store& store
   } else if (result.best.value) {
     print_promotion(
         context.out, *version, *study, fetch, arguments_of_with(store, *study, options),
-        std::ranges::any_of(open.definition.space.parameters(), is_torch_knob, &Parameter::name));
+        !open.definition.knobs.empty() ||
+            std::ranges::any_of(open.definition.space.parameters(), is_own_knob, &Parameter::name));
   }
   return {};
 }
@@ -304,7 +311,8 @@ void announce(std::ostream& err, const OpenStudy& open) {
   if (const auto text = assumption_text(defaults, sources); !text.empty()) err << text << std::endl;
   const auto names = placeholders_of(open.study.command);
   for (const Parameter& parameter : open.definition.space.parameters()) {
-    if (is_knob(parameter.name) || is_torch_knob(parameter.name) ||
+    if (is_knob(parameter.name) || is_own_knob(parameter.name) ||
+        open.definition.knobs.contains(parameter.name) ||
         std::ranges::count(names, parameter.name) > 0 ||
         names_variable(open.study.command, parameter.name)) {
       continue;
@@ -317,7 +325,8 @@ void announce(std::ostream& err, const OpenStudy& open) {
     err << "note: the search does without the step, of which no other configuration is predicted: "
         << plain_line(step->prediction_withheld) << std::endl;
   }
-  for (const auto& note : boolean_notes(open.study.command, open.definition.space))
+  for (const auto& note :
+       boolean_notes(open.study.command, open.definition.space, open.definition.knobs))
     err << plain_line("note: " + note) << std::endl;
   for (const HiddenKnob& hidden : hidden_knobs(open.definition.space))
     err << "note: " << hidden.text << std::endl;

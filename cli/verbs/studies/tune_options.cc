@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "archive/studies/command_files.h"
+#include "archive/studies/study_job.h"
+#include "cli/inputs/knobs/knob_catalog.h"
 #include "cli/inputs/promotion/found_setting.h"
 #include "cli/inputs/space/tuned_space.h"
 #include "cli/inputs/step/step_source.h"
@@ -12,13 +14,29 @@
 #include "core/base/clock.h"
 #include "core/host/rank_environment.h"
 #include "tuner/search/search.h"
-#include "tuner/space/torch_knobs.h"
+#include "tuner/trial/call/knob_call.h"
 #include "tuner/trial/command_call.h"
 #include "tuner/trial/limit.h"
 #include "tuner/trial/placeholder.h"
 
 namespace hocket {
 namespace {
+
+/// Returns the selected knobs.
+Result<std::vector<KnobFile>> knobs_of(const std::vector<std::string>& texts) {
+  std::vector<KnobFile> files;
+  const std::string folder = own_knobs_folder(process_environment);
+  for (const std::string& text : texts) {
+    const auto selection = parse_knob_selection(text);
+    HOCKET_TRY(selection);
+    auto known = find_knobs(*selection, folder);
+    if (!known) return failure(as_bad_input(known.error()));
+    auto selected = selected_knobs(std::move(known->file), *selection);
+    HOCKET_TRY(selected);
+    files.push_back(std::move(*selected));
+  }
+  return files;
+}
 
 /// Declares the parameters, and what a setting of them must satisfy.
 void add_space_options(CLI::App& verb, TuneOptions& options, std::vector<CLI::Option*>& defining) {
@@ -34,12 +52,14 @@ void add_space_options(CLI::App& verb, TuneOptions& options, std::vector<CLI::Op
               "the option with {NAME} out; \\unset is the word")
           ->allow_extra_args(false));
   defining.push_back(
-      verb.add_option("--knobs", options.knobs,
-                      "search settings of PyTorch that hold before a model is wrapped or compiled, "
-                      "beside any --param: torch for all, torch:ddp (bucket_cap_mb), torch:compile "
-                      "(optimize_ddp), torch:inductor (reordering, and the size of bucketed "
-                      "collectives); the command starts `hocket torch`; repeat it")
-          ->type_name("SET")
+      verb.add_option(
+              "--knobs", options.knobs,
+              "search the declared knobs of a tool beside any --param: TOOL[:SET][@VERSION], as "
+              "in nccl, nccl:net or xla@0.6.2, or a file of your own, ./mine.json (hocket knobs "
+              "list). With a version those that it has; without one all of a tool that ignores "
+              "what it does not know, and those that the newest version has of one that fails; "
+              "repeat it")
+          ->type_name("KNOBS")
           ->allow_extra_args(false));
   defining.push_back(
       verb.add_option(
@@ -122,7 +142,7 @@ void add_objective_options(CLI::App& verb, TuneOptions& options,
               "or NAME[UNIT]= "
               "names it: max:speed[tokens/s]=regex:PATTERN; up to three times, for the "
               "settings that none beats in all of them (then nothing is promoted) (default: "
-              "auto; with --knobs the iterations that `hocket torch` prints)")
+              "auto; with --knobs torch the iterations that `hocket torch` prints)")
           ->allow_extra_args(false));
   defining.push_back(
       verb.add_flag("--maximize", options.maximize, "maximise the objective, as max: does"));
@@ -176,12 +196,13 @@ void add_run_options(CLI::App& verb, TuneOptions& options) {
   verb.add_flag("--json", options.json, "print the result as JSON");
 }
 
-/// Returns the objectives' texts; --maximize puts max: in front of the only one.
-Result<std::vector<std::string>> directed(const TuneOptions& options) {
+/// Returns the objectives' texts, `own` where none is given; --maximize puts max: in front of the
+/// only one.
+Result<std::vector<std::string>> directed(const TuneOptions& options, const std::string& own) {
   auto texts = options.objectives;
   // An iteration cannot be maximised, so --maximize alone is refused as ever.
-  const bool has_own = !options.knobs.empty() && !options.maximize;
-  if (texts.empty()) texts.emplace_back(has_own ? kTorchObjective : "auto");
+  const bool has_own = !own.empty() && !options.maximize;
+  if (texts.empty()) texts.emplace_back(has_own ? own : "auto");
   if (!options.maximize) return texts;
   if (texts.size() > 1)
     return invalid("--maximize: which of several objectives? write max: in front of it");
@@ -191,13 +212,16 @@ Result<std::vector<std::string>> directed(const TuneOptions& options) {
 
 /// Returns the space that is searched, with the defaults of its parameters.
 Result<TunedSpace> space_of(const TuneOptions& options, const std::vector<std::string>& command) {
+  auto knobs = knobs_of(options.knobs);
+  HOCKET_TRY(knobs);
   return tuned_space({.params = options.params,
-                      .knobs = options.knobs,
+                      .knobs = std::move(*knobs),
                       .defaults = options.defaults,
                       .constraints = options.constraints,
                       .command = command,
                       .environment = options.default_from_env ? process_environment : Environment(),
-                      .has_servers = has_servers(command, process_environment(kServersVariable))},
+                      .has_servers = has_servers(command, process_environment(kServersVariable)),
+                      .surroundings = surroundings_of("", "")},
                      SteadyClock());
 }
 
@@ -283,10 +307,12 @@ std::vector<CLI::Option*> add_tune_options(CLI::App& verb, TuneOptions& options)
 }
 
 Result<StudyDefinition> study_definition(const TuneOptions& options,
-                                         const std::vector<std::string>& command) {
+                                         const std::vector<std::string>& command,
+                                         std::vector<std::string>* notes) {
   auto tuned = space_of(options, command);
   HOCKET_TRY(tuned);
-  const auto texts = directed(options);
+  if (notes != nullptr) *notes = tuned->notes;
+  const auto texts = directed(options, tuned->objective);
   HOCKET_TRY(texts);
   const auto objectives = parse_objectives(*texts);
   HOCKET_TRY(objectives);
@@ -312,6 +338,7 @@ Result<StudyDefinition> study_definition(const TuneOptions& options,
                              .stop_command = options.stop_command,
                              .stop_limit_ns = *stop_limit_ns,
                              .default_sources = std::move(tuned->sources),
+                             .knobs = std::move(tuned->knobs),
                              .stop_early = !options.all_trials,
                              .end_trials_early = !options.full_trials,
                              .allows_fewer = options.allow_fewer,

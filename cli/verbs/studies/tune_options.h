@@ -19,7 +19,7 @@ namespace hocket {
 
 struct TuneOptions {
   std::vector<std::string> params, knobs, defaults, constraints, limits, allowed_variables;
-  std::vector<std::string> objectives;  ///< empty: auto, or with `knobs` kTorchObjective
+  std::vector<std::string> objectives;  ///< empty: that of the knobs' tool, or auto
   std::string timeout = "10m", stop_command, stop_timeout = "30s";
   std::int64_t confirm = 5, seed = 1;
   std::optional<std::int64_t> trials, skip;
@@ -37,8 +37,10 @@ struct TuneOptions {
 std::vector<CLI::Option*> add_tune_options(CLI::App& verb, TuneOptions& options);
 
 /// Returns the study that the options define for `command`, which is checked as a whole. May read
-/// the step's description and the command's script.
+/// the step's description, the command's script, and files of knobs. `notes` gets a line for each
+/// knob that is left out.
 Result<StudyDefinition> study_definition(const TuneOptions& options,
-                                         const std::vector<std::string>& command);
+                                         const std::vector<std::string>& command,
+                                         std::vector<std::string>* notes = nullptr);
 
 }  // namespace hocket

@@ -67,6 +67,15 @@ TEST_F(DescribedProgram, OffersEveryKnobForASetting) {
   EXPECT_THAT(set.words, Contains("partition_bytes="));
 }
 
+TEST_F(DescribedProgram, OffersTheKnobsOfTools) {
+  const auto& tune = option_of(verb_of(program_, "tune"), "--knobs");
+  EXPECT_EQ(tune.kind, ValueKind::settings);
+  EXPECT_THAT(tune.words, ::testing::IsSupersetOf({"nccl", "nccl:net", "torch:ddp", "xla"}));
+  const auto& show = verb_of(verb_of(program_, "knobs"), "show");
+  ASSERT_THAT(show.positionals, SizeIs(1));
+  EXPECT_EQ(show.positionals[0].words, tune.words);
+}
+
 TEST_F(DescribedProgram, HasInnerVerbsAndPositions) {
   const auto& studies = verb_of(program_, "studies");
   const auto& rm = verb_of(studies, "rm");

@@ -5,6 +5,7 @@
 
 #include "core/step/schedule_config.h"
 #include "tests/temporary_folder.h"
+#include "tuner/space/built_in_knobs.h"
 
 namespace hocket {
 namespace {
@@ -18,6 +19,8 @@ std::optional<std::string> variables(const char* name) {
 }
 
 Result<TunedSpace> space_of(SpaceRequest request) {
+  if (!request.surroundings.variable)
+    request.surroundings.variable = [](const std::string&) { return std::nullopt; };
   const SteadyClock clock;
   return tuned_space(request, clock);
 }
@@ -44,7 +47,7 @@ TEST(TunedSpace, TheWayOfSumsIsSearchedOnlyWhereThereAreServers) {
 
 TEST(TunedSpace, KnobsOfPyTorchAreSearchedWhereHocketHandsThemOver) {
   SpaceRequest request{.params = {"HOCKET_TORCH_BUCKET_CAP_MB=choice:unset,3", "N=int:1..4"},
-                       .knobs = {"torch"},
+                       .knobs = {*find_built_in_knobs("torch")},
                        .defaults = {},
                        .constraints = {},
                        .command = {"srun", "bin/hocket", "torch", "--", "torchrun", "train.py"}};
@@ -55,11 +58,56 @@ TEST(TunedSpace, KnobsOfPyTorchAreSearchedWhereHocketHandsThemOver) {
     EXPECT_EQ(to_text(value), name == "N" ? "2" : "unset") << name;
   }
   EXPECT_EQ(tuned.sources.at("HOCKET_TORCH_OPTIMIZE_DDP").origin, DefaultOrigin::scheduler);
+  EXPECT_EQ(tuned.knobs.size(), 4u);
+  EXPECT_EQ(tuned.objective, "iteration[ms]=regex:hocket: iteration_ms=([0-9.]+)");
   request.params.clear();
   request.command = {"torchrun", "train.py"};
   const auto refused = space_of(request);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("-- hocket torch -- COMMAND"));
+}
+
+TEST(TunedSpace, KnobsOfToolsHaveTheValuesThatTheJobHas) {
+  SpaceRequest request{.params = {"NCCL_ALGO=Ring,Tree", "N=int:1..4"},
+                       .knobs = {*find_built_in_knobs("nccl"), *find_built_in_knobs("megatron")},
+                       .defaults = {"NCCL_BUFFSIZE=8M"},
+                       .constraints = {"N<=3"},
+                       .command = {"env", "NCCL_PROTO=LL", "pretrain.py", "--overlap-grad-reduce"}};
+  request.surroundings.variable = [](const std::string& name) {
+    return name == "NCCL_MAX_CTAS" ? std::optional<std::string>("16") : std::nullopt;
+  };
+  const auto tuned = space_of(request).value();
+  const Params defaults = tuned.space.defaults();
+  EXPECT_EQ(to_text(defaults.at("NCCL_MAX_CTAS")), "16");
+  EXPECT_EQ(tuned.sources.at("NCCL_MAX_CTAS").origin, DefaultOrigin::given);
+  EXPECT_EQ(tuned.sources.at("NCCL_MIN_CTAS").origin, DefaultOrigin::scheduler);
+  EXPECT_EQ(to_text(defaults.at("megatron.overlap_grad_reduce")), "on");
+  EXPECT_EQ(to_text(defaults.at("NCCL_BUFFSIZE")), "8388608");
+  EXPECT_EQ(to_text(defaults.at("NCCL_ALGO")), "Ring") << "a range of one's own";
+  EXPECT_FALSE(defaults.contains("NCCL_PROTO"));
+  EXPECT_FALSE(defaults.contains("megatron.overlap_param_gather"));
+  EXPECT_THAT(tuned.notes,
+              ::testing::Contains(HasSubstr("NCCL_PROTO is not searched: the command sets")));
+  EXPECT_TRUE(tuned.knobs.contains("NCCL_ALGO"));
+  EXPECT_FALSE(tuned.knobs.contains("N"));
+  Params crossed = defaults;
+  crossed["NCCL_MIN_CTAS"] = std::int64_t{32};
+  EXPECT_FALSE(tuned.space.allows(crossed)) << "the file's constraints hold";
+  EXPECT_EQ(tuned.objective, "");
+}
+
+TEST(TunedSpace, AKnobNeedsAFileThatSaysWhereItIsSet) {
+  const auto refused = space_of(
+      {.params = {"mine.size=int:1..4"}, .defaults = {}, .constraints = {}, .command = {"job"}});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("add --knobs mine or --knobs FILE"));
+  SpaceRequest none{.params = {},
+                    .knobs = {*find_built_in_knobs("deepspeed")},
+                    .defaults = {},
+                    .constraints = {},
+                    .command = {"job"}};
+  EXPECT_THAT(space_of(none).error().message,
+              HasSubstr("nothing is left to search; deepspeed.zero_optimization."));
 }
 
 TEST(TunedSpace, TakesEachDefaultFromWhereItIsKnown) {

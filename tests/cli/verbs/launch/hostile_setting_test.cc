@@ -223,6 +223,30 @@ TEST_F(HostileDaemon, ItsWordsAreNoOptionsAndNoAssignments) {
   }
 }
 
+TEST_F(HostileDaemon, KnobsOfToolsAreSetOnlyAsAFileOfThisHostSays) {
+  const std::string combine = "xla.xla_gpu_all_reduce_combine_threshold_bytes";
+  const std::string scheduler = "xla.xla_gpu_enable_latency_hiding_scheduler";
+  const auto with_value = [](const std::string& name, std::int64_t value) {
+    return answering(
+        {{name, value}},
+        {{"parameters", {{{"name", name}, {"type", "int"}, {"low", 0}, {"high", 1 << 30}}}}});
+  };
+  const auto unknown = with_value("mine.size", 1);
+  expect_unset({"--daemon", unknown->url()}, "mine.size is no knob of any tool");
+  const auto misspelt = with_value("xla.xla_dump_to", 1);
+  expect_unset({"--daemon", misspelt->url()}, "xla.xla_dump_to is no knob of any tool");
+  const auto far = with_value(combine, 7);
+  expect_unset({"--daemon", far->url()}, "which is none of the knob's values here");
+  const auto word =
+      answering({{scheduler, "true"}}, {{"parameters", {choice(scheduler, {"true", "on"})}}});
+  expect_unset({"--daemon", word->url()}, "which is none of the knob's values here");
+  unsetenv("XLA_FLAGS");
+  const auto good = with_value(combine, 2 << 20);
+  EXPECT_EXIT(run({"with", "--workload", "work", "--daemon", good->url(), "--", "sh", "-c",
+                   "echo \"flags:$XLA_FLAGS.\" >&2; exit 9"}),
+              ExitedWithCode(9), "flags:--xla_gpu_all_reduce_combine_threshold_bytes=2097152\\.");
+}
+
 TEST_F(HostileDaemon, WhatItDeclaresAndIsPlainIsSet) {
   const auto daemon = answering({{"MODE", "fast"}, {"X", 4}},
                                 {{"parameters",

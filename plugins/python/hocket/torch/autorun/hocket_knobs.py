@@ -1,7 +1,7 @@
 """Settings of PyTorch that hold before a model is wrapped or compiled, which no running job can
 change: `hocket tune --knobs torch` searches them, and `hocket with` gives later jobs the best.
 
-Each is a variable of the environment (tuner/space/torch_knobs.h has the values that are tried). One
+Each is a variable of the environment (formats/knobs/torch.json has the values that are tried). One
 that is not set leaves the program's own. What cannot be applied is refused: a trial ends, so that it
 is not measured with another setting than it names; any other job says so in a line and trains with
 its own settings. Imports nothing of PyTorch.
@@ -208,7 +208,7 @@ def stepped(optimizer):
     now_ns = time.monotonic_ns()
     last, this = _iterations, weakref.ref(optimizer)
     if last.optimizer == this:
-        # tuner/space/torch_knobs.h has the pattern.
+        # formats/knobs/torch.json has the pattern.
         _write(f"hocket: iteration_ms={(now_ns - last.ended_ns) / 1e6:.4f}")
     elif last.optimizer is not None and last.other != this:
         last.other = this
