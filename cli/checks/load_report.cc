@@ -18,10 +18,13 @@ constexpr std::size_t kMostVersions = 64;
 constexpr std::int64_t kMostRanks = 1 << 24;
 constexpr std::int64_t kMostNumber = std::numeric_limits<std::int32_t>::max();
 
-constexpr std::array kEvents{Word{"start", LoadEvent::start},       Word{"group", LoadEvent::group},
-                             Word{"step", LoadEvent::step},         Word{"probe", LoadEvent::probe},
-                             Word{"profiler", LoadEvent::profiler}, Word{"tuner", LoadEvent::tuner},
-                             Word{"call", LoadEvent::call}};
+constexpr std::array<Word<LoadEvent>, 7> kEvents{{{"start", LoadEvent::start},
+                                                  {"group", LoadEvent::group},
+                                                  {"step", LoadEvent::step},
+                                                  {"probe", LoadEvent::probe},
+                                                  {"profiler", LoadEvent::profiler},
+                                                  {"tuner", LoadEvent::tuner},
+                                                  {"call", LoadEvent::call}}};
 
 void read_text(JsonReader& fields, std::string_view name, std::string& target) {
   target.clear();
@@ -79,7 +82,7 @@ bool has_reported(const LoadedProcess& process) {
 }  // namespace
 
 void read_load_report(JsonReader& fields, LoadReport& report) {
-  constexpr std::array kFrom{Word{"python", 0}, Word{"plugin", 1}};
+  constexpr std::array<Word<int>, 2> kFrom{{{"python", 0}, {"plugin", 1}}};
   int from = 0;
   fields.refuse_others();
   fields.format("hocket-load", 1);
@@ -123,7 +126,8 @@ LoadReports parse_load_reports(std::string_view text) {
   const auto refuse = [&](const std::string& why) {
     if (++reports.unreadable == 1) reports.problem = why;
   };
-  for (std::size_t end; (end = text.find('\n')) != std::string_view::npos;
+  for (std::size_t end; reports.unreadable < kMostUnreadableLines &&
+                        (end = text.find('\n')) != std::string_view::npos;
        text.remove_prefix(end + 1)) {
     const std::string_view line = text.substr(0, end);
     if (line.size() > kMostLoadReportLineBytes) {

@@ -20,6 +20,7 @@ class JsonReader;
 
 inline constexpr std::int64_t kMostLoadReportBytes = 1 << 20;
 inline constexpr std::size_t kMostLoadReportLineBytes = 16 << 10;
+inline constexpr std::size_t kMostUnreadableLines = 100;
 
 /// When a line is written.
 enum class LoadEvent {
@@ -64,7 +65,8 @@ struct LoadReports {
   std::string problem = {};    ///< of the first of them
 };
 
-/// Reads the lines of a file that end in a newline.
+/// Reads the lines of a file that end in a newline, up to the last of kMostUnreadableLines lines
+/// that are no reports: a job that fills the file does not keep the doctor.
 LoadReports parse_load_reports(std::string_view text);
 
 /// A process, as all its lines together show it.

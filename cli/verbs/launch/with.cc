@@ -138,8 +138,11 @@ Result<int> run_with(const WithOptions& options, VerbContext& context) {
   if (!found && found.error().code == ErrorCode::not_found)
     note_unconfirmed(options, *command, left_ns() / 2, context);
   std::optional<ScratchFolder> folder;
-  const auto call = found ? tuned_call(*command, *found, folder, context)
-                          : default_call(*command, source, left_ns(), found.error(), context);
+  auto call = found ? tuned_call(*command, *found, folder, context)
+                    : default_call(*command, source, left_ns(), found.error(), context);
+  // Nor does a file of the setting that cannot be written here.
+  if (!call && found && call.error().code == ErrorCode::unavailable)
+    call = default_call(*command, source, left_ns(), Error(call.error()), context);
   HOCKET_TRY(call);
   context.out.flush();
   return failure(exec_command(*call));

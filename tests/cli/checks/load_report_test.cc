@@ -63,6 +63,15 @@ TEST(LoadReports, WhatIsNoReportIsCountedAndHidesNoOther) {
   }
 }
 
+TEST(LoadReports, NoMoreIsReadBehindManyLinesThatAreNone) {
+  const std::string good = line("python", "start", 7);
+  const auto few = parse_load_reports(std::string(kMostUnreadableLines - 1, '\n') + good);
+  EXPECT_THAT(few.all, SizeIs(1));
+  const auto many = parse_load_reports(std::string(500'000, '\n') + good);
+  EXPECT_THAT(many.all, SizeIs(0));
+  EXPECT_EQ(many.unreadable, kMostUnreadableLines);
+}
+
 TEST(LoadedProcesses, AreMadeOfTheirLinesInTheOrderOfRanks) {
   const auto processes = processes_of(
       parse_load_reports(

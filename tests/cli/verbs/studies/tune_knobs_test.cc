@@ -116,6 +116,11 @@ TEST_F(TuneKnobs, OfADocumentAreSetInACopy) {
                                      "document={\"zero_optimization\":{\"stage\":2}}"));
   EXPECT_THAT(with(words).out,
               AllOf(HasSubstr("knobs-ds.json document="), HasSubstr("\"overlap_comm\":true")));
+  // Without a place for the copy the job starts all the same.
+  environment_["TMPDIR"] = folder_.file("no folder");
+  const auto without = with(words);
+  EXPECT_THAT(without.out, HasSubstr("words=--deepspeed_config ds.json "));
+  EXPECT_THAT(without.err, HasSubstr("the command runs as it is"));
 }
 
 TEST_F(TuneKnobs, AreSetByASettingOnlyWhereAFileDeclaresThem) {
