@@ -1,5 +1,6 @@
 #include "core/files/scratch_folder.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -25,11 +26,12 @@ using ::testing::IsEmpty;
 /// A process that makes a scratch folder with a file in it, and then waits to be killed.
 class Holder {
  public:
-  explicit Holder(const std::string& parent) {
+  /// With `passes_on` another program takes the place of the process before this returns.
+  explicit Holder(const std::string& parent, bool passes_on = false) {
     int ends[2];
     HOCKET_CHECK(::pipe(ends) == 0, "a pipe can be made");
     pid_ = ::fork();
-    if (pid_ == 0) hold(parent, ends[1]);
+    if (pid_ == 0) hold(parent, ends[1], passes_on);
     ::close(ends[1]);
     char block[256];
     for (ssize_t bytes; (bytes = ::read(ends[0], block, sizeof block)) > 0;) {
@@ -50,12 +52,17 @@ class Holder {
   }
 
  private:
-  [[noreturn]] static void hold(const std::string& parent, int answer) {
-    const auto folder = ScratchFolder::make(parent);
+  [[noreturn]] static void hold(const std::string& parent, int answer, bool passes_on) {
+    auto folder = ScratchFolder::make(parent);
     if (folder) {
       std::ofstream(folder->path() + "/report.json") << "{}";
       [[maybe_unused]] const auto written =
           ::write(answer, folder->path().data(), folder->path().size());
+      if (passes_on) {
+        folder->pass_on();
+        ::fcntl(answer, F_SETFD, FD_CLOEXEC);
+        ::execlp("sleep", "sleep", "1000", nullptr);
+      }
     }
     ::close(answer);
     for (;;) ::pause();
@@ -125,6 +132,15 @@ TEST_F(ScratchFolderTest, OfALivingProcessStays) {
     EXPECT_EQ(remove_scratch_folder(each.path), Result<bool>(false));
   }
   EXPECT_EQ(count(), 2u);
+}
+
+TEST_F(ScratchFolderTest, ThatIsPassedOnStaysUntilTheNextProgramEnds) {
+  Holder holder(folder_.path(), /*passes_on=*/true);
+  ASSERT_TRUE(ScratchFolder::make(folder_.path()));
+  EXPECT_TRUE(fs::exists(holder.path() + "/report.json"));
+  holder.end();
+  ASSERT_TRUE(ScratchFolder::make(folder_.path()));
+  EXPECT_FALSE(fs::exists(holder.path()));
 }
 
 TEST_F(ScratchFolderTest, IsNotHeldByWhatItsProcessStarts) {

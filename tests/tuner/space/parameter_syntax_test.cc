@@ -81,8 +81,9 @@ TEST(ParameterText, SaysWhatIsWrong) {
       {"a=choice:x,x", "parameter a: choice \"x\" is there twice"},
       {"1=int:1..2",
        "parameter name \"1\": expected letters, digits and underscores, not starting with a digit, "
-       "or a knob of a region, as in regions.backward_layer1.partition_bytes, or of the job's "
-       "own, as in job.bucket_cap_bytes"},
+       "or a knob of a region, as in regions.backward_layer1.partition_bytes, of the job's "
+       "own, as in job.bucket_cap_bytes, or of a tool, as in "
+       "deepspeed.zero_optimization.overlap_comm"},
   };
   for (const auto& [text, message] : cases) EXPECT_EQ(problem(text), message) << text;
 }

@@ -20,8 +20,9 @@ TEST(Parameter, RefusesBadNames) {
     EXPECT_EQ(problem({name, IntegerRange{0, 1}, std::int64_t{0}}),
               std::string("parameter name \"") + name +
                   "\": expected letters, digits and underscores, not starting with a digit, or a "
-                  "knob of a region, as in regions.backward_layer1.partition_bytes, or of the "
-                  "job's own, as in job.bucket_cap_bytes");
+                  "knob of a region, as in regions.backward_layer1.partition_bytes, of the "
+                  "job's own, as in job.bucket_cap_bytes, or of a tool, as in "
+                  "deepspeed.zero_optimization.overlap_comm");
   }
   for (const char* name : {"job.", "job.A", "job.a.b"}) {
     EXPECT_NE(problem({name, IntegerRange{0, 1}, std::int64_t{0}}), "") << name;
