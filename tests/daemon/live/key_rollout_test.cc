@@ -10,6 +10,7 @@
 #include <random>
 #include <set>
 
+#include "core/sharing/shared_configs.h"
 #include "tests/daemon/live/live_tuning_fixture.h"
 #include "tests/rounds.h"
 
@@ -86,6 +87,17 @@ class KeyRolloutTest : public LiveTuningTest {
   std::int64_t push_as_root(std::int64_t parts) {
     return daemon_->ask("PUT", "/v1/configs/" + sample_key(),
                         {{"config", to_json(with_parts(parts))}}, token_of(""))["version"];
+  }
+
+  /// Takes a default from a file of another site; returns what became of it.
+  nlohmann::json import_default(std::int64_t parts) {
+    const SharedConfig config{.site = "a",
+                              .topology = sample_topology(),
+                              .workload = sample_workload(),
+                              .config = to_json(with_parts(parts))};
+    const std::string file = must(shared_configs_text({config}, ""));
+    return daemon_->ask("POST", "/v1/configs", nlohmann::json::parse(file),
+                        token_of(""))["configs"][0];
   }
 
   PromotionRow row_of(std::int64_t version) {
@@ -203,6 +215,37 @@ TEST_F(KeyRolloutTest, ACanaryOfOneOwnerDoesNotForbidAPushToTheOthers) {
   EXPECT_EQ(honest.version(), pushed);
   EXPECT_EQ(version_at_start("ada"), pushed);
   EXPECT_EQ(start_of("bob")["setting"], nlohmann::json::object());
+}
+
+TEST_F(KeyRolloutTest, AnImportedDefaultIsForJobsThatStartAndOneRunningJobTriesIt) {
+  SimulatedJob& first = add("bob", "b1");
+  SimulatedJob& second = add("bob", "b2");
+  first.rolls_back_versions = true;
+  second.rolls_back_versions = true;
+  run(1);
+  const std::int64_t version = import_default(512 << 10)["version"];
+  ASSERT_GT(version, 0);
+  EXPECT_EQ(version_at_start("bob"), version);
+  run(5);
+  EXPECT_EQ(
+      std::ranges::count(first.versions, version) + std::ranges::count(second.versions, version), 1)
+      << "one of them tries it";
+  // As a version that a study has measured, it stays for jobs that start.
+  EXPECT_EQ(stage_of(version), PromotionStage::released);
+  EXPECT_EQ(import_default(512 << 10)["action"], "same");
+}
+
+TEST_F(KeyRolloutTest, WhatLiveTuningFindsBeatsAnImportedDefault) {
+  const std::int64_t version = import_default(64 << 20)["version"];
+  add("bob", "b1", 0.1, time_of, with_parts(64 << 20), version);
+  run(40);
+  const std::int64_t found = version_at_start("bob");
+  ASSERT_GT(found, version);
+  const ScheduleConfig config =
+      must(schedule_config_from_json(nlohmann::json(row_of(found).config)));
+  EXPECT_LT(time_of(config), time_of(with_parts(64 << 20)));
+  EXPECT_EQ(import_default(64 << 20)["action"], "same") << "other owners' jobs still have it";
+  EXPECT_EQ(version_at_start("bob"), found);
 }
 
 TEST_F(KeyRolloutTest, OperatorsChooseForAllAtOnce) {
