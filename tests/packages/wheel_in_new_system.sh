@@ -109,10 +109,13 @@ for use in "$@"; do
       cp "$sources/tests/packages/ddp_job.py" "$root/"
       with_daemon sh -euc '
         hocket torch -- python3 -m torch.distributed.run --nproc-per-node 2 /ddp_job.py
-        hocket jobs --ended' >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "hocket torch"; }
+        hocket jobs --ended
+        hocket doctor --job -- python3 -m torch.distributed.run --nproc-per-node 2 /ddp_job.py' \
+        >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "hocket torch"; }
       cat "$work/log"
       grep -q 'hocket: .*: tuned while it trains' "$work/log" ||
         fail "hocket.torch says nothing of the job"
+      grep -q '2 ranks have reported' "$work/log" || fail "the doctor has not heard of the ranks"
       rm "$root/$packages/torch.pth"
       ;;
     *) fail "expected demo or torch, found $use" ;;
