@@ -26,7 +26,7 @@ set_target_properties(PkgConfig::re2 PROPERTIES INTERFACE_COMPILE_OPTIONS "")
 pkg_check_modules(openblas REQUIRED IMPORTED_TARGET openblas)
 find_package(OpenSSL 3.0 REQUIRED)
 find_package(spdlog REQUIRED)
-pkg_check_modules(systemd REQUIRED IMPORTED_TARGET libsystemd)
+pkg_check_modules(systemd REQUIRED libsystemd)  # the header; the library is opened at run time
 # Its CMake package asks for what only its own server and client need.
 pkg_check_modules(prometheus REQUIRED IMPORTED_TARGET prometheus-cpp-core)
 if(BUILD_TESTING)

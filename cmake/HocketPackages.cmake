@@ -93,7 +93,8 @@ hocket_package(systemd hocket-daemon net
 "daemon that serves configurations to training jobs
 The units by which systemd runs hocket's daemon, with a user of its own. Jobs
 ask it for their configuration, and it tunes them while they train."
-  DEPENDS "hocket (>= ${HOCKET_DEBIAN_VERSION}), adduser, init-system-helpers (>= 1.52)"
+  DEPENDS "hocket (>= ${HOCKET_DEBIAN_VERSION}), libsystemd0, adduser,\
+ init-system-helpers (>= 1.52)"
   ARCHITECTURE all SCRIPTS postinst prerm postrm)
 
 # The day at noon, so that equal sources make equal packages.
