@@ -81,7 +81,8 @@ TEST_F(OpenPostgres, FindsEverythingAgainBesideTablesOfOthers) {
   const auto study = must(must(open_store(store_))->create_study(sample_study("kept")));
   EXPECT_EQ(must(must(open_store(store_))->study("kept")), study);
   EXPECT_EQ(must(must(open_store(store_, {.read_only = true}))->study("kept")), study);
-  EXPECT_EQ(sql("SELECT version FROM hocket_schema"), "9\n");
+  EXPECT_EQ(sql("SELECT version FROM hocket_schema"),
+            std::to_string(schema::newest_version()) + "\n");
 }
 
 TEST_F(OpenPostgres, ReadOnlyMakesNothingAndRefusesToWrite) {
@@ -99,14 +100,15 @@ TEST_F(OpenPostgres, ReadOnlyMakesNothingAndRefusesToWrite) {
 
 TEST_F(OpenPostgres, ANewerVersionIsRefusedAndAnOlderOneByReaders) {
   must(open_store(store_));
-  sql("UPDATE hocket_schema SET version = 10");
+  const std::string newer = std::to_string(schema::newest_version() + 1);
+  sql("UPDATE hocket_schema SET version = " + newer);
   for (const bool read_only : {false, true}) {
     const auto store = open_store(store_, {.read_only = read_only});
     EXPECT_EQ(code_of(store), ErrorCode::invalid_argument);
     EXPECT_THAT(message_of(store),
-                AllOf(HasSubstr("has version 10"), HasSubstr("use the newer hocket")));
+                AllOf(HasSubstr("has version " + newer), HasSubstr("use the newer hocket")));
   }
-  EXPECT_EQ(sql("SELECT version FROM hocket_schema"), "10\n");
+  EXPECT_EQ(sql("SELECT version FROM hocket_schema"), newer + "\n");
   sql("UPDATE hocket_schema SET version = 6");
   EXPECT_THAT(message_of(open_store(store_, {.read_only = true})), HasSubstr("older version 6"));
 }
@@ -128,7 +130,8 @@ TEST_F(OpenPostgres, AStoreOfVersion6IsMigratedUnderAProgramThatHasItOpen) {
                      "NULL, 1, 1, NULL, 'tune')"));
   start(1);
   const auto store = must(open_store(store_));
-  EXPECT_EQ(sql("SELECT version FROM hocket_schema"), "9\n");
+  EXPECT_EQ(sql("SELECT version FROM hocket_schema"),
+            std::to_string(schema::newest_version()) + "\n");
   start(2);
   must(store->start_trial({.study_id = 1, .is_offered = true}));
   const auto claimed = must(store->claim_trial(1, {"a", "host", 1'000'000'000'000}));
