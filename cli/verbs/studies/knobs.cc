@@ -11,6 +11,7 @@
 #include "cli/base/command_line.h"
 #include "cli/inputs/knobs/knob_catalog.h"
 #include "cli/output/table.h"
+#include "cli/output/value_text.h"
 #include "cli/verbs/verb.h"
 #include "core/base/plain_text.h"
 #include "core/base/text.h"
