@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "cli/inputs/access/store_access.h"
+#include "cli/process/own_program.h"
 #include "store/store_uri.h"
 #include "tuner/slurm/slurm_options.h"
 
@@ -28,14 +29,13 @@ Result<SlurmSubmission> slurm_workers(const OpenStudy& open, const std::string& 
            "a database of PostgreSQL (docs/guides/cluster.md)"
         << std::endl;
   }
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return failure(ErrorCode::unavailable, "/proc/self/exe: " + error.message());
+  const auto program = own_program();
+  HOCKET_TRY(program);
   return SlurmSubmission{
       .options = std::move(*words),
       .tasks = static_cast<int>(tasks),
       .job_name = "hocket-" + open.study.name,
-      .command = {program.string(), "work", open.study.name},
+      .command = {program->string(), "work", open.study.name},
       .output = open.definition.working_directory + "/hocket-" + open.study.name + "-%A_%a.log",
       .environment = {{"HOCKET_STORE", *path}}};
 }

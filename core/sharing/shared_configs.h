@@ -24,7 +24,7 @@
 
 namespace hocket {
 
-/// Who found a configuration.
+/// The way in which a configuration was found.
 enum class EvidenceKind {
   study,  ///< a study of trials
   live,   ///< live tuning of a job while it trained

@@ -13,6 +13,7 @@
 #include "cli/inputs/access/store_access.h"
 #include "cli/output/value_text.h"
 #include "cli/process/harmless_signal.h"
+#include "cli/process/own_program.h"
 #include "cli/process/user_unit.h"
 #include "cli/verbs/maintenance/retention_options.h"
 #include "cli/verbs/verb.h"
@@ -224,13 +225,15 @@ Result<int> install_unit(std::string file, const std::vector<std::string>& optio
                    "--install: neither XDG_CONFIG_HOME nor HOME says where the user's units are; "
                    "name the file");
   }
+  const auto program = own_program();
+  HOCKET_TRY(program);
   std::error_code error;
-  UserUnit unit{.command = {std::filesystem::read_symlink("/proc/self/exe", error), "serve"},
+  UserUnit unit{.command = {*program, "serve"},
                 .variables = user_unit_variables(process_environment),
                 .folder = std::filesystem::current_path(error)};
   if (error) {
     return failure(ErrorCode::unavailable,
-                   "this program's file or its folder cannot be found: " + error.message());
+                   "the present folder cannot be found: " + error.message());
   }
   unit.command.insert(unit.command.end(), options.begin(), options.end());
   const auto text = unit_text(unit);

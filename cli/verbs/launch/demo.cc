@@ -11,6 +11,7 @@
 
 #include "cli/inputs/access/shown_commands.h"
 #include "cli/process/demo_job.h"
+#include "cli/process/own_program.h"
 #include "cli/verbs/verb.h"
 #include "client/link/environment.h"
 #include "core/base/text.h"
@@ -64,13 +65,9 @@ Result<int> run_demo(const DemoOptions& options, VerbContext& context) {
                                                     std::to_string(kMostTrials) + ", found " +
                                                     std::to_string(options.trials));
   }
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) {
-    return failure(ErrorCode::unavailable,
-                   "this program cannot find its own file: " + error.message());
-  }
-  const auto job = demo_job(program);
+  const auto program = own_program();
+  HOCKET_TRY(program);
+  const auto job = demo_job(*program);
   HOCKET_TRY(job);
   if (options.prints_job) {
     context.out << shell_text(*job) << '\n';
@@ -82,7 +79,7 @@ Result<int> run_demo(const DemoOptions& options, VerbContext& context) {
   std::vector<std::string> tune = {"tune", "--trials", std::to_string(options.trials), "--store",
                                    *store};
   if (options.confirm) tune.insert(tune.end(), {"--confirm", std::to_string(*options.confirm)});
-  tune.insert(tune.end(), {"--", program.string(), "run", "--ranks", "2", "--"});
+  tune.insert(tune.end(), {"--", program->string(), "run", "--ranks", "2", "--"});
   tune.insert(tune.end(), job->begin(), job->end());
   tune.insert(tune.end(), kDemoArguments.begin(), kDemoArguments.end());
   const int status = show(tune, context);

@@ -13,6 +13,7 @@
 #include "cli/checks/library_probe.h"
 #include "cli/process/exec_command.h"
 #include "cli/process/nccl_environment.h"
+#include "cli/process/own_program.h"
 #include "cli/verbs/launch/explore_option.h"
 #include "cli/verbs/verb.h"
 #include "core/base/text.h"
@@ -81,18 +82,14 @@ void say_if_unusable(const std::filesystem::path& program, VerbContext& context)
 }
 
 Result<int> run_with_plugin(const NcclVerbSettings& settings, VerbContext& context) {
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) {
-    return failure(ErrorCode::unavailable,
-                   "this program cannot find its own file: " + error.message());
-  }
+  const auto program = own_program();
+  HOCKET_TRY(program);
   if (settings.prints || !settings.file.empty()) {
     const auto none = no_command(context.command, "nccl --env and nccl --install");
     HOCKET_TRY(none);
   }
-  if (!settings.file.empty()) return write_file(settings, program, context);
-  auto variables = nccl_environment(settings.environment, program, process_environment);
+  if (!settings.file.empty()) return write_file(settings, *program, context);
+  auto variables = nccl_environment(settings.environment, *program, process_environment);
   HOCKET_TRY(variables);
   if (settings.prints) {
     for (const auto& [name, value] : *variables)
@@ -101,7 +98,7 @@ Result<int> run_with_plugin(const NcclVerbSettings& settings, VerbContext& conte
   }
   auto words = required_command(context.command, "nccl");
   HOCKET_TRY(words);
-  say_if_unusable(program, context);
+  say_if_unusable(*program, context);
   context.out.flush();
   return failure(exec_command({std::move(*words), std::move(*variables)}));
 }

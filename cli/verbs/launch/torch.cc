@@ -9,6 +9,7 @@
 
 #include "cli/base/command_line.h"
 #include "cli/process/exec_command.h"
+#include "cli/process/own_program.h"
 #include "cli/process/torch_environment.h"
 #include "cli/verbs/launch/explore_option.h"
 #include "cli/verbs/verb.h"
@@ -20,13 +21,9 @@ namespace {
 Result<int> run_with_torch(const TorchSettings& settings, VerbContext& context) {
   auto words = required_command(context.command, "torch");
   HOCKET_TRY(words);
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) {
-    return failure(ErrorCode::unavailable,
-                   "this program cannot find its own file: " + error.message());
-  }
-  auto variables = torch_environment(settings, program, process_environment);
+  const auto program = own_program();
+  HOCKET_TRY(program);
+  auto variables = torch_environment(settings, *program, process_environment);
   HOCKET_TRY(variables);
   context.out.flush();
   return failure(exec_command({std::move(*words), std::move(*variables)}));

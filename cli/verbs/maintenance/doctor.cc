@@ -22,6 +22,7 @@
 #include "cli/output/table.h"
 #include "cli/output/value_text.h"
 #include "cli/process/interrupt.h"
+#include "cli/process/own_program.h"
 #include "cli/verbs/verb.h"
 #include "core/base/clock.h"
 #include "core/base/text.h"
@@ -66,11 +67,6 @@ nlohmann::json own_files_json(const std::vector<OwnFile>& files) {
   return list;
 }
 
-std::filesystem::path own_path() {
-  std::error_code error;
-  return std::filesystem::read_symlink("/proc/self/exe", error);
-}
-
 /// Says what is awaited, where somebody looks on.
 void say_awaited(const std::string& what, VerbContext& context) {
   if (context.err_columns > 0) context.err << "hocket: " << what << '\n';
@@ -78,7 +74,7 @@ void say_awaited(const std::string& what, VerbContext& context) {
 
 std::vector<DoctorCheck> all_checks(const DoctorOptions& options, VerbContext& context) {
   const Installation installation{
-      .program = own_path(),
+      .program = own_program().value_or(""),
       .version = HOCKET_VERSION,
       .client_library = process_environment("HOCKET_CLIENT_LIBRARY").value_or("")};
   std::vector<DoctorCheck> checks = check_installation(installation, probe_library);
@@ -147,8 +143,8 @@ Result<int> examine_job(const DoctorOptions& options, VerbContext& context) {
               context);
   CancelToken cancel;
   const InterruptGuard guard(cancel);
-  const auto checks =
-      check_job(*words, *limit_ns, own_path(), HOCKET_VERSION, SteadyClock(), cancel);
+  const auto checks = check_job(*words, *limit_ns, own_program().value_or(""), HOCKET_VERSION,
+                                SteadyClock(), cancel);
   HOCKET_TRY(checks);
   const auto wrong = std::ranges::count(*checks, CheckState::wrong, &DoctorCheck::state);
   if (options.json) {
