@@ -107,6 +107,14 @@ function(hocket_cacheable_header name)
   endif()
 endfunction()
 
+# Full optimisation of what is the tests' own would double the time of its build.
+function(hocket_little_optimized_in_tests name)
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tests/")
+    target_compile_options(${name} PRIVATE
+                           $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
+  endif()
+endfunction()
+
 # hocket_library(NAME SOURCES … LINK …): a static library with the project's options. Here and
 # below LINK takes rooms ("core/plan") and other libraries.
 function(hocket_library name)
@@ -119,6 +127,7 @@ function(hocket_library name)
   # header as a system header.
   target_compile_options(${name} PRIVATE
     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-stringop-overflow;-Wno-array-bounds>)
+  hocket_little_optimized_in_tests(${name})
   hocket_needed_only(${name})
 endfunction()
 
@@ -130,6 +139,7 @@ function(hocket_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   hocket_link(${name} PRIVATE hocket_options ${ARG_LINK})
+  hocket_little_optimized_in_tests(${name})
   hocket_needed_only(${name})
   add_dependencies(hocket_jobs ${name})
 endfunction()
@@ -153,17 +163,22 @@ function(hocket_test_options name)
   hocket_cacheable_header(${name})
 endfunction()
 
-# hocket_test(NAME SOURCES … LINK … [SINGLE_THREADED] [OPTIMIZED] [WHOLE] [SHARDS n]
+# The tests that the thread sanitizer runs before every change is merged.
+add_custom_target(hocket_threads)
+
+# hocket_test(NAME SOURCES … LINK … [SINGLE_THREADED] [SHARES_DATA] [OPTIMIZED] [WHOLE] [SHARDS n]
 #             [LABEL unit|job|gpu]):
 # adds a GoogleTest program. Tests of label "unit" run under the sanitizers too, under that of
-# threads only if what they test has threads. "job" tests run as released alone: those that start
-# whole programs, and those in which a sanitizer would find nothing more. "gpu" tests are built with
-# them, and skip where there is no device. OPTIMIZED is for tests that compute much themselves.
+# threads unless what they test is SINGLE_THREADED; of those, SHARES_DATA marks the ones of rooms
+# whose own code lets threads share data. "job" tests run as released alone: those that start whole
+# programs, and those in which a sanitizer would find nothing more. "gpu" tests are built with them,
+# and skip where there is no device. OPTIMIZED is for tests that compute much themselves.
 # WHOLE programs are one test of CTest, for those whose cases share what takes long to start.
 # Without HOCKET_TEST_CASES a program of unit tests is one test, too, or SHARDS of them that run
 # beside each other: starting a process for each case takes longer than most cases do.
 function(hocket_test name)
-  cmake_parse_arguments(ARG "SINGLE_THREADED;OPTIMIZED;WHOLE" "LABEL;SHARDS" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "SINGLE_THREADED;SHARES_DATA;OPTIMIZED;WHOLE" "LABEL;SHARDS"
+                        "SOURCES;LINK" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL unit)
   endif()
@@ -179,6 +194,11 @@ function(hocket_test name)
   if(ARG_LABEL MATCHES "job|gpu")
     add_dependencies(hocket_jobs ${name})
   endif()
+  set(labels ${ARG_LABEL})
+  if(ARG_SHARES_DATA)
+    add_dependencies(hocket_threads ${name})
+    list(APPEND labels threads)
+  endif()
   if(ARG_OPTIMIZED)
     set(header hocket_test_header_optimized)
     hocket_test_options(${name} -O1)
@@ -189,7 +209,7 @@ function(hocket_test name)
   target_precompile_headers(${name} REUSE_FROM ${header})
   if(ARG_WHOLE)
     add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300
+    set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 300
                          SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
     return()
   endif()
@@ -200,7 +220,7 @@ function(hocket_test name)
     foreach(shard RANGE 1 ${ARG_SHARDS})
       math(EXPR index "${shard} - 1")
       add_test(NAME ${name}.${shard} COMMAND ${name})
-      set_tests_properties(${name}.${shard} PROPERTIES LABELS unit TIMEOUT 900 ENVIRONMENT
+      set_tests_properties(${name}.${shard} PROPERTIES LABELS "${labels}" TIMEOUT 900 ENVIRONMENT
                            "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${index}")
     endforeach()
     return()

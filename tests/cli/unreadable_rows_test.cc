@@ -108,14 +108,13 @@ class UnreadableRows : public ::testing::Test {
   const std::string damaged_ = store_.folder().file("damaged.db");
 };
 
-// Every list with every column, each with one of the damages, another one from list to list and
-// from column to column: all damages with all of them take ten times as long, minutes of a
-// processor.
+// Every column with a third of the lists and one of the damages, others from column to column: all
+// of them with all damages take half an hour of a processor.
 TEST_F(UnreadableRows, EveryListShowsTheOthers) {
   ASSERT_GT(columns_.size(), 80U);
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const Column& column = columns_[i];
-    for (std::size_t j = 0; j < kListings.size(); ++j) {
+    for (std::size_t j = i % 3; j < kListings.size(); j += 3) {
       const Listing& listing = kListings[j];
       if (listing.asks_for.contains(column.table)) continue;
       const std::string& value = kDamages[(i + 3 * j) % kDamages.size()];
@@ -165,32 +164,33 @@ TEST_F(UnreadableRows, EveryListOfADaemonShowsTheOthers) {
       {"/v1/studies", "study-one"}, {"/v1/studies/study-one/trials", "worker-one"},
       {"/v1/configs", "work-one"},  {"/v1/profiles", "job-one"},
       {"/v1/audit", "auditor-one"}, {"/v1/jobs", "jobs"}};
+  bool is_odd = false;
   for (const Column& column : columns_) {
-    for (const std::string value : {"NULL", "'garbage'"}) {
-      damage(copied(store_.path(), damaged_), column, value);
-      const auto store = must(open_store(damaged_));
-      const RunningDaemon daemon(*store);
-      HttpClient client({.address = must(parse_daemon_address(daemon.url()))});
-      for (const auto& [route, shows] : routes) {
-        const auto answer = ask_daemon(client, "GET", route);
-        SCOPED_TRACE(column.table + "." + column.name + " = " + value + ": " + route);
-        ASSERT_TRUE(answer) << answer.error().message;
-        EXPECT_THAT(answer->dump(-1, ' ', true), HasSubstr(shows));
-      }
-      for (const Listing& listing : std::vector<Listing>{{{"configs"}, "work-one"},
-                                                         {{"versions", "work-one"}, "actor-one"},
-                                                         {{"audit"}, "auditor-one"},
-                                                         {{"jobs"}, ""},
-                                                         {{"top", "--once"}, ""}}) {
-        Words words = listing.words;
-        words.insert(words.end(), {"--daemon", daemon.url()});
-        const Answer shown = ask_hocket(words);
-        SCOPED_TRACE(column.table + "." + column.name + " = " + value + ": " + shell_text(words));
-        EXPECT_EQ(shown.status, 0) << shown.err;
-        EXPECT_THAT(shown.out, HasSubstr(listing.shows));
-      }
-      if (HasFailure()) return;
+    const std::string value = is_odd ? "NULL" : "'garbage'";
+    is_odd = !is_odd;
+    damage(copied(store_.path(), damaged_), column, value);
+    const auto store = must(open_store(damaged_));
+    const RunningDaemon daemon(*store);
+    HttpClient client({.address = must(parse_daemon_address(daemon.url()))});
+    for (const auto& [route, shows] : routes) {
+      const auto answer = ask_daemon(client, "GET", route);
+      SCOPED_TRACE(column.table + "." + column.name + " = " + value + ": " + route);
+      ASSERT_TRUE(answer) << answer.error().message;
+      EXPECT_THAT(answer->dump(-1, ' ', true), HasSubstr(shows));
     }
+    for (const Listing& listing : std::vector<Listing>{{{"configs"}, "work-one"},
+                                                       {{"versions", "work-one"}, "actor-one"},
+                                                       {{"audit"}, "auditor-one"},
+                                                       {{"jobs"}, ""},
+                                                       {{"top", "--once"}, ""}}) {
+      Words words = listing.words;
+      words.insert(words.end(), {"--daemon", daemon.url()});
+      const Answer shown = ask_hocket(words);
+      SCOPED_TRACE(column.table + "." + column.name + " = " + value + ": " + shell_text(words));
+      EXPECT_EQ(shown.status, 0) << shown.err;
+      EXPECT_THAT(shown.out, HasSubstr(listing.shows));
+    }
+    if (HasFailure()) return;
   }
 }
 

@@ -138,9 +138,9 @@ TEST_F(StudyAgreement, TuneWorkersAndLiveTuningRunTheSameTrials) {
   for (const Case& each :
        {Case{}, Case{.objective = "wall"}, Case{.objective = "regex:t=(.)"},
         Case{.objective = "memory"}, Case{.objective = "wall", .trials = 14, .has_knobs = false},
-        Case{.objective = "wall", .trials = 60, .has_knobs = false},
-        Case{.method = "tpe", .trials = 20, .has_knobs = false},
-        Case{.method = "random", .trials = 100, .stop_early = false}}) {
+        Case{.objective = "wall", .trials = 24, .has_knobs = false},
+        Case{.method = "tpe", .trials = 12, .has_knobs = false},
+        Case{.method = "random", .trials = 30, .stop_early = false}}) {
     SCOPED_TRACE(std::string(each.objective) + " " + each.method + " " +
                  std::to_string(each.trials));
     const auto definition = definition_of(each, 3);

@@ -89,15 +89,41 @@ def python(*arguments, environment=None, path=(AUTORUN, PACKAGES)):
     return done.stdout
 
 
+# Starts the ranks of a program with one import of PyTorch, which takes seconds; what a rank prints
+# goes into a file of its own.
+RANKS = """
+import os, sys, torch, torch.distributed
+if not torch.__version__.startswith("1."):
+    import torch._dynamo
+folder, count, kind, program = sys.argv[1:]
+children = []
+for rank in range(int(count)):
+    child = os.fork()
+    if child == 0:
+        printed = os.open(os.path.join(folder, str(rank)), os.O_CREAT | os.O_WRONLY)
+        os.dup2(printed, 1)
+        os.dup2(printed, 2)
+        sys.argv = ["-c", os.path.join(folder, "meeting"), str(rank), kind]
+        exec(program, {"__name__": "__main__"})
+        sys.exit()
+    children.append(child)
+for child in children:
+    os.waitpid(child, 0)
+"""
+
+
 def train(kind, environment, program=PROGRAM, count=2):
     """Returns what the ranks print."""
     variables = os.environ | {"PYTHONPATH": f"{AUTORUN}:{PACKAGES}", "HOCKET_TORCH": "1",
                               "TESTS": HERE} | environment
     with tempfile.TemporaryDirectory() as folder:
-        ranks = [subprocess.Popen([sys.executable, "-c", program, os.path.join(folder, "meeting"),
-                                   str(rank), kind], env=variables, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, text=True) for rank in range(count)]
-        return [rank.communicate(timeout=100)[0] for rank in ranks]
+        subprocess.run([sys.executable, "-c", RANKS, folder, str(count), kind, program],
+                       env=variables, timeout=100, check=True)
+        printed = []
+        for rank in range(count):
+            with open(os.path.join(folder, str(rank)), encoding="utf-8") as file:
+                printed.append(file.read())
+        return printed
 
 
 def losses(printed):

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/sim/simulator.h"
+#include "tests/rounds.h"
 #include "tests/tuner/described_chain.h"
 #include "tuner/search/search.h"
 #include "tuner/space/schedule_space.h"
@@ -102,14 +103,14 @@ TEST_P(WaySearch, FindsTheBetterWayAndNearlyTheBestOfIt) {
   StepDescription described = step;
   described.servers->rank_link.bytes_per_second /= 1.3;
   described.servers->server_link.bytes_per_second /= 1.3;
-  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+  for (std::uint64_t seed = 0; seed < rounds(3); ++seed) {
     SCOPED_TRACE(seed);
     const Params found = searched(step, described, space, 4, seed);
     EXPECT_EQ(std::get<std::string>(found.at("communication")), better);
     EXPECT_LE(time_of(step, found), 1.03 * best_ns);
   }
   // Without a description it has to measure what servers do.
-  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+  for (std::uint64_t seed = 0; seed < rounds(2); ++seed) {
     SCOPED_TRACE(seed);
     const Params found = searched(step, std::nullopt, space, 10, seed);
     EXPECT_EQ(std::get<std::string>(found.at("communication")), better);

@@ -221,11 +221,11 @@ double share_promoted(int studies, double gain, bool compares_measured) {
 }
 
 TEST(Confirmation, NoiseAloneIsHardlyEverPromoted) {
-  EXPECT_LE(share_promoted(rounds(2000), 0, false), 0.07);
+  EXPECT_LE(share_promoted(rounds(800), 0, false), 0.07);
 }
 
 TEST(Confirmation, NoiseAloneIsHardlyEverPromotedBesideARival) {
-  EXPECT_LE(share_promoted(rounds(2000), 0, true), 0.07);
+  EXPECT_LE(share_promoted(rounds(800), 0, true), 0.07);
   Rivals rivals;
   int promoted = 0;
   for (int study = 0; study < 2000; ++study) {
@@ -296,8 +296,7 @@ double odd_job_ms(const Params& params) {
 }
 
 TEST(Confirmation, PromotesWhatWasMeasuredBestWhereTheSimulatorIsFarOff) {
-  constexpr std::uint64_t kSeeds = 6;
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < rounds(3); ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
     std::uniform_real_distribution<double> uniform(0.995, 1.005);
