@@ -19,6 +19,7 @@
 #include "core/host/topology_probe.h"
 #include "tests/cli/answer.h"
 #include "tests/client/fake_daemon.h"
+#include "tests/core/sharing/sample_shared_configs.h"
 #include "tests/daemon/assembled.h"
 #include "tests/daemon/simulated_job.h"
 #include "tests/temporary_folder.h"
@@ -358,6 +359,20 @@ bool pins_a_value_for_all() {
   return world.version_at_start(kBob) > 0;
 }
 
+bool imports_a_variable_that_finds_programs() {
+  World world;
+  for (const char* name : {"LD_PRELOAD", "PYTHONPATH"}) {
+    SharedConfig hostile = shared_command();
+    hostile.config = {{name, "x"}};
+    hostile.declared = {{name, DeclaredWords{{"x"}}}};
+    const auto file = json::parse(must(shared_configs_text({hostile}, "")));
+    if (world.status(kAda, "POST", "/v1/configs", file) < 300) return true;
+  }
+  const auto honest = json::parse(must(shared_configs_text({shared_schedule()}, "")));
+  world.must_do(kAda, "POST", "/v1/configs", honest);
+  return false;
+}
+
 /// Returns whether something happened that the row says, when it was tried.
 using Attempt = std::function<bool()>;
 
@@ -369,7 +384,8 @@ const std::map<std::pair<std::string, std::string>, Attempt>& attempts() {
        [] { return World().is_admitted("", AccessRole::read, true); }},
       {{"`read`", "change anything"},
        [] { return World().is_admitted(kRita, AccessRole::report, true); }},
-      {{"`report`", "push, pin, freeze or roll back a version, or record a profile of a job"},
+      {{"`report`",
+        "push, import, pin, freeze or roll back a version, or record a profile of a job"},
        [] { return World().is_admitted(kMallory, AccessRole::admin, true); }},
       {{"`report`", "report for, end or take over another user's job"}, acts_for_anothers_job},
       {{"`report`", "give a job that starts a setting that only its own jobs have measured"},
@@ -395,6 +411,9 @@ const std::map<std::pair<std::string, std::string>, Attempt>& attempts() {
       {{"`admin`", "choose any value within a knob's range for every job"}, pins_a_value_for_all},
       {{"`admin`", "push a setting with a field that nobody declared"},
        [] { return enters_a_field_that_nobody_declared(kAda, true); }},
+      {{"`admin`",
+        "import from another site a variable by which programs, libraries or modules are found"},
+       imports_a_variable_that_finds_programs},
       {{"a daemon that lies",
         "choose any value within a knob's range for a job or a command that asks it"},
        chooses_a_knob},

@@ -5,7 +5,7 @@ from torch_ranks import log_lines
 
 import hocket.torch as tuning
 
-MOST_STEPS = 4000
+MOST_STEPS = 12000
 
 
 def train_until(done, explore=0.0, make=make, step_of=one_step, at_step=lambda step: None,

@@ -10,7 +10,7 @@ import traceback
 import torch
 import torch.distributed as dist
 
-LONG_S = 120
+LONG_S = 300
 
 try:
     # DistributedDataParallel imports it, for seconds; ranks are forked with it.
