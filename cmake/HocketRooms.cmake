@@ -13,9 +13,11 @@ set(HOCKET_SOURCES_APART
     # is the plugin that NCCL loads (plugins/nccl/CMakeLists.txt)
     plugins/nccl/communicator/find_object.cc plugins/nccl/communicator/open_communicator.cc)
 if(HOCKET_FUZZ)
-  # Coroutines, which clang 14 cannot compile with this standard library; no target needs hosts.
+  # Coroutines, which clang 14 cannot compile with this standard library, and what needs them; no
+  # target needs hosts.
   list(APPEND HOCKET_ROOMS_APART core/host)
-  list(APPEND HOCKET_SOURCES_APART core/greeting/server_side.cc core/servers/parameter_server.cc
+  list(APPEND HOCKET_SOURCES_APART core/greeting/server_side.cc
+       core/servers/emulated_servers.cc core/servers/parameter_server.cc
        core/servers/server_connection.cc core/servers/tcp_servers.cc)
 endif()
 if(NOT TARGET CUPTI::headers)
