@@ -163,7 +163,7 @@ function(hocket_test_options name)
   hocket_cacheable_header(${name})
 endfunction()
 
-# The tests that the thread sanitizer runs before every change is merged.
+# The tests of the preset `threads`.
 add_custom_target(hocket_threads)
 
 # hocket_test(NAME SOURCES … LINK … [SINGLE_THREADED] [SHARES_DATA] [OPTIMIZED] [WHOLE] [SHARDS n]
