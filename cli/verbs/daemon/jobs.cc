@@ -41,6 +41,12 @@ std::string version_text(const nlohmann::json& job) {
   return version == 0 ? "own" : std::to_string(version);
 }
 
+/// Returns where the job's version comes from: a study, a push, live tuning or an import.
+std::string origin_cell(const nlohmann::json& job) {
+  const std::string origin = text_member(job, "version_from");
+  return origin.empty() ? "-" : printable(origin, kJobsTextLimitBytes);
+}
+
 /// Returns the state of the tuning, for the job that tries the candidates of its key.
 std::string tuning_text(const nlohmann::json& job) {
   if (!text_member(job, "tuning_stopped").empty()) return "stopped";
@@ -88,8 +94,8 @@ bool any_has_own_cost(const std::vector<nlohmann::json>& jobs) {
 void print_running(const nlohmann::json& answer, std::ostream& out) {
   const auto jobs = list_member(answer, "jobs");
   const bool has_cost = any_has_own_cost(jobs);
-  std::vector<std::string> columns = {"job",  "name",      "host",    "key",
-                                      "step", "iteration", "version", "explored"};
+  std::vector<std::string> columns = {"job",       "name",    "host",         "key",     "step",
+                                      "iteration", "version", "version from", "explored"};
   if (has_cost) columns.emplace_back("own cost");
   for (const char* column : {"tuning", "state", "last change", "traits"})
     columns.emplace_back(column);
@@ -102,6 +108,7 @@ void print_running(const nlohmann::json& answer, std::ostream& out) {
                                       std::to_string(integer_member(job, "step")),
                                       iteration_text(job),
                                       version_text(job),
+                                      origin_cell(job),
                                       explored_text(job)};
     if (has_cost) cells.push_back(own_cost_text(job));
     cells.push_back(tuning_text(job));

@@ -1,12 +1,16 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "core/base/json_reader.h"
 #include "daemon/api/handlers/call.h"
 #include "profiler/metrics/counted_stragglers.h"
+#include "store/origin.h"
 
 namespace hocket {
 namespace {
@@ -128,6 +132,32 @@ Result<void> take_requests(Store& store, const ProfileRequestRow& request) {
   }
 }
 
+/// Says where the versions come from that jobs run with, as the jobs' log does. Reads the versions
+/// of a key once.
+class VersionOrigins {
+ public:
+  explicit VersionOrigins(Store& store) : store_(store) {}
+
+  /// Returns nothing for a job with a configuration of its own, and for a version that the store
+  /// does not have, or not for the job's key: a job names its version itself.
+  std::string of(const RunningJob& job) {
+    if (job.version == 0) return "";
+    const auto [found, is_new] = versions_.try_emplace(to_string(job.key));
+    if (is_new) {
+      UnreadRows unread;
+      auto versions = store_.promotions({.key = job.key}, &unread);
+      if (versions) found->second = std::move(*versions);
+    }
+    const auto row = std::ranges::find(found->second, job.version, &PromotionRow::id);
+    if (row == found->second.end()) return "";
+    return origin_of(store_, *row).value_or("");
+  }
+
+ private:
+  Store& store_;
+  std::map<std::string, std::vector<PromotionRow>> versions_;
+};
+
 /// The answer to a token that acts for the job of another one.
 ServiceResponse not_its_job(const RouteCall& call, const std::string& id) {
   return forbidden("job " + id + " was registered with another token; only that one, and tokens " +
@@ -207,6 +237,7 @@ Result<ServiceReply> list_jobs(const RouteCall& call) {
   const std::int64_t now_ns = call.parts.clock.now_ns();
   const auto set_aside = call.parts.live.set_aside();
   const auto tuning = call.parts.live.tuning();
+  VersionOrigins origins(call.parts.store);
   nlohmann::json list = nlohmann::json::array();
   for (const RunningJob& job : call.parts.jobs.list()) {
     list.push_back({{"job", job.description.id},
@@ -231,6 +262,8 @@ Result<ServiceReply> list_jobs(const RouteCall& call) {
     if (job.activity) list.back()["activity"] = to_json(*job.activity);
     if (!job.values.empty()) list.back()["values"] = job.values;
     if (!job.note.empty()) list.back()["note"] = job.note;
+    if (auto origin = origins.of(job); !origin.empty())
+      list.back()["version_from"] = std::move(origin);
     if (auto traits = traits_text(job.description.workload); !traits.empty())
       list.back()["traits"] = std::move(traits);
     const auto state = tuning.find(job.description.id);

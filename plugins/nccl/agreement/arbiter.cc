@@ -232,10 +232,12 @@ void Arbiter::record_arrival(std::uint32_t rank, std::uint32_t answer_to, const 
   ranks_[rank].digest = arrived.digest;
   ranks_[rank].count = std::max(ranks_[rank].count, arrived.call);
   if (!first_arrival_ns_) first_arrival_ns_ = time_.now_ns();
-  for (const Rank& other : ranks_) {
-    if (!other.digest || *other.digest == arrived.digest) continue;
-    freeze(rank_text(rank) + " has made other calls than other ranks");
-    return object(StayReason::digests_differ, rank);
+  for (std::uint32_t other = 0; other < ranks_.size(); ++other) {
+    if (!ranks_[other].digest || *ranks_[other].digest == arrived.digest) continue;
+    // One of the two made a call too many or too few; their digests do not tell which.
+    freeze("ranks " + std::to_string(std::min(rank, other)) + " and " +
+           std::to_string(std::max(rank, other)) + " have made different calls");
+    return object(StayReason::digests_differ, rank, "unlike those of " + rank_text(other));
   }
   go_if_all_arrived();
 }

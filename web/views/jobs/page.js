@@ -9,7 +9,7 @@ import { empty } from "../../states.js";
 import { keyTools } from "../configs/actions.js";
 import { configTable, settingsTable } from "../configs/settings.js";
 import { budgetShare, budgetText, busyBars, exposedShare, fact, iterationText, jobState,
-         measuredText, subjectText, verdictBadge, versionText } from "./parts.js";
+         measuredText, originText, subjectText, verdictBadge, versionText } from "./parts.js";
 import { otherValues, placementFacts } from "./placement.js";
 import { strip } from "./strip.js";
 
@@ -109,9 +109,9 @@ export class JobPage {
     this.#once("trying", [job.trying, job.config, job.explore > 0, Boolean(job.tuning_stopped),
                           job.tuning],
                () => replace(parts.trying, this.#tried(job, known)));
-    this.#once("config", [job.config, job.version], () => replace(parts.config, configTable({
-      caption: job.version > 0 ? `Configuration: version ${job.version}` : "Configuration: its own",
-      config: job.config, known })));
+    this.#once("config", [job.config, job.version, job.version_from], () =>
+      replace(parts.config, configTable({ caption: `Configuration: ${originText(job)}`,
+                                          config: job.config, known })));
     const changes = (job.changes ?? []).map((change, index) => ({ change, index }));
     reconcile(parts.verdicts, changes.reverse(), ({ change }) =>
                 `${subjectText(change)} ${change.status} ${change.message}`,

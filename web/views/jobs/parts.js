@@ -2,7 +2,7 @@
 
 import { h, reconcile, replace, setState, setText } from "../../dom.js";
 import { badge, longText } from "../../elements.js";
-import { agoText, durationText, isSame, percentText } from "../../format.js";
+import { agoText, durationText, isSame, percentText, printable } from "../../format.js";
 
 const KINDS = { compute: "streams", communication: "channels", copy: "copies" };
 const VERDICTS = {
@@ -13,6 +13,12 @@ const VERDICTS = {
 
 export function versionText(job) {
   return job.version > 0 ? String(job.version) : "own";
+}
+
+/// Returns "version 3, imported from site a, 2026-11-29", or "its own".
+export function originText(job) {
+  if (!(job.version > 0)) return "its own";
+  return `version ${job.version}${job.version_from ? `, ${printable(job.version_from)}` : ""}`;
 }
 
 /// Returns the share of the iteration in which rank 0 communicates and computes nothing; null if

@@ -35,7 +35,8 @@ class OperatorTest : public ::testing::Test {
   }
 
   /// Registers a job and returns its key.
-  std::string add_job(const std::string& id, const std::string& workload) const {
+  std::string add_job(const std::string& id, const std::string& workload,
+                      std::int64_t version = 0) const {
     Topology topology;
     topology.link = "tcp";
     topology.world_size = 2;
@@ -44,7 +45,8 @@ class OperatorTest : public ::testing::Test {
                              .host = "b7",
                              .topology = topology,
                              .workload = {workload, {{"a", 1 << 20}}},
-                             .config = {}};
+                             .config = {},
+                             .version = version};
     return text_member(post("/v1/jobs", to_json(job)), "key");
   }
 
@@ -107,6 +109,20 @@ TEST_F(OperatorTest, JobsSaysWhatBeingTunedCostsOfWhomItIsKnown) {
   const std::string ended = ask({"jobs", "--ended"}).out;
   EXPECT_THAT(ended, ::testing::ContainsRegex("explored +own cost +tried"));
   EXPECT_THAT(ended, ::testing::ContainsRegex("job-1 .* <0.01 % "));
+}
+
+TEST_F(OperatorTest, JobsSaysWhereVersionsComeFrom) {
+  add_job("job-1", "gpt2");
+  EXPECT_THAT(ask({"jobs"}).out, ::testing::ContainsRegex("job-1 .* own +- "));
+  EXPECT_EQ(ask({"push", "gpt2", "--set", "credit_bytes=8MiB"}).status, 0);
+  add_job("job-2", "gpt2", 1);
+  add_job("job-3", "gpt2", 2);  // no such version
+  add_job("job-4", "bert", 1);  // another key's version
+  const std::string table = ask({"jobs"}).out;
+  EXPECT_THAT(table, ::testing::ContainsRegex("version +version from +explored"));
+  EXPECT_THAT(table, ::testing::ContainsRegex("job-2 .* 1 +push by local@127.0.0.1, 20"));
+  EXPECT_THAT(table, ::testing::ContainsRegex("job-3 .* 2 +- "));
+  EXPECT_THAT(table, ::testing::ContainsRegex("job-4 .* 1 +- "));
 }
 
 TEST_F(OperatorTest, AConfigurationIsPushedPinnedFrozenRolledBackAndAudited) {

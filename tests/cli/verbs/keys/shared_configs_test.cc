@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "archive/promotions/shared_promotions.h"
+#include "cli/inputs/access/daemon_access.h"
+#include "core/protocol/job_message.h"
 #include "tests/cli/answer.h"
 #include "tests/core/sharing/sample_shared_configs.h"
 #include "tests/daemon/running_daemon.h"
@@ -17,6 +19,7 @@ namespace hocket {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
@@ -77,6 +80,14 @@ TEST_F(SharedConfigVerbs, ADaemonTakesAndGivesTheSameFile) {
   EXPECT_THAT(ask_hocket({"versions", "gpt2", "--daemon", daemon.url()}).out,
               AllOf(HasSubstr("imported"), HasSubstr("site cluster-a, measured")));
   EXPECT_THAT(ask({}, place).out, HasSubstr("gpt2"));
+  HttpClient client({.address = must(parse_daemon_address(daemon.url()))});
+  must(ask_daemon(client, "POST", "/v1/jobs",
+                  to_json(JobDescription{.id = "job-1",
+                                         .topology = shared_topology(),
+                                         .workload = shared_schedule().workload,
+                                         .version = 1})));
+  EXPECT_THAT(ask_hocket({"jobs", "--daemon", daemon.url()}).out,
+              ContainsRegex("1 +imported from site cluster-a, measured 2023-11-14"));
 }
 
 TEST_F(SharedConfigVerbs, WhatIsImportedIsWhatJobsFetch) {

@@ -206,7 +206,7 @@ void SimulatedJob::check_end() {
     return rank.member.decided_by_default() > 0;
   });
   const auto says = [&](const char* text) { return frozen.find(text) != frozen.npos; };
-  if ((says("other calls") && !has_extra_call_) ||
+  if ((says("different calls") && !has_extra_call_) ||
       (says("takes no part") && !has_abstention_ && !has_default) ||
       (says("late") && !has_silence_ && !has_extra_call_)) {
     broken("frozen without that fault: " + frozen);
