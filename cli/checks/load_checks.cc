@@ -290,7 +290,8 @@ std::string pass_on_text(const std::vector<std::string>& variables) {
   return text;
 }
 
-/// Says how many ranks have reported of those that the job has on this host. Where no rank knows
+/// Says how many ranks have reported of those that should. Without a shared folder these are the
+/// ranks on this host. Where no rank knows
 /// how many these are, the job's others may be on other hosts, which report to no file of this one.
 void count_ranks(const LaunchedJob& job, const std::vector<LoadedProcess>& ranks,
                  const std::string& end, DoctorCheck& check) {
@@ -301,14 +302,22 @@ void count_ranks(const LaunchedJob& job, const std::vector<LoadedProcess>& ranks
   }
   const auto count = static_cast<std::int64_t>(ranks.size());
   check.found = std::to_string(count) + (count == 1 ? " rank has" : " ranks have") + " reported";
-  if (count < here) {
+  if (!job.shared_folder.empty()) {
+    if (count >= all) return;
+    check.state = CheckState::wrong;
+    check.found += " of " + std::to_string(all) + ", " + end;
+    check.remedy = pass_on_text(job.variables) + "; all hosts must see " + shown(job.shared_folder);
+  } else if (count < here) {
     check.state = CheckState::wrong;
     check.found += " of " + std::to_string(here) + " on this host, " + end;
     check.remedy = pass_on_text(job.variables);
   } else if (here == 0 && count < all) {
     check.state = CheckState::note;
     check.found += " of " + std::to_string(all) + ", " + end + "; those of other hosts do not";
-    check.remedy = "if all are on this host, " + pass_on_text(job.variables);
+    check.remedy =
+        "hocket doctor --job --shared FOLDER, one that all hosts see; if all ranks are on "
+        "this host, " +
+        pass_on_text(job.variables);
   }
 }
 
@@ -321,9 +330,12 @@ DoctorCheck check_launch(const LaunchedJob& job, std::size_t starts,
     count_ranks(job, ranks, end, check);
   } else if (starts == 0) {
     check.state = CheckState::wrong;
-    check.found = "no process has reported " + end +
-                  ": the launcher does not pass the environment on, or starts no ranks here";
+    const bool is_shared = !job.shared_folder.empty();
+    check.found =
+        "no process has reported " + end + ": the launcher does not pass the environment on, or " +
+        (is_shared ? "its hosts do not see " + shown(job.shared_folder) : "starts no ranks here");
     check.remedy = pass_on_text(job.variables);
+    if (!is_shared) check.remedy += "; for other hosts, --shared FOLDER";
   } else {
     check.state = job.end.was_stopped || !job.end.has_failed ? CheckState::note : CheckState::wrong;
     check.found = std::to_string(starts) + (starts == 1 ? " Python has" : " Pythons have") +

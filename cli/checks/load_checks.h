@@ -36,6 +36,7 @@ struct LaunchedJob {
   LoadReports reports = {};
   CommandEnd end = {};
   std::int64_t limit_ns = 0;                ///< how long the job was given
+  std::string shared_folder = {};           ///< where all hosts report; empty: this host alone does
   std::vector<std::string> variables = {};  ///< names of those that the launcher has to pass on
 };
 

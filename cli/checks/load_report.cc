@@ -172,15 +172,16 @@ std::vector<LoadedProcess> processes_of(const std::vector<LoadReport>& reports) 
   return processes;
 }
 
-bool have_all_reported(const std::vector<LoadedProcess>& processes, std::string_view host) {
+bool have_all_reported(const std::vector<LoadedProcess>& processes,
+                       std::optional<std::string_view> host) {
   std::int64_t ranks = 0, expected = 0;
   for (const LoadedProcess& process : processes) {
     // Ranks of other hosts may write to another file, or to none.
-    if (process.host != host || !process.said.rank) continue;
+    if ((host && process.host != *host) || !process.said.rank) continue;
     if (!has_reported(process)) return false;
     ++ranks;
-    expected =
-        std::max(expected, process.said.ranks_on_host.value_or(process.said.ranks.value_or(1)));
+    const std::int64_t all = process.said.ranks.value_or(1);
+    expected = std::max(expected, host ? process.said.ranks_on_host.value_or(all) : all);
   }
   return ranks > 0 && ranks >= expected;
 }

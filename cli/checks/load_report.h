@@ -83,7 +83,9 @@ struct LoadedProcess {
 /// Returns the processes by rank, those without one last, in the order of their first lines.
 std::vector<LoadedProcess> processes_of(const std::vector<LoadReport>& reports);
 
-/// Returns whether every rank on this host has said what can be known of it.
-bool have_all_reported(const std::vector<LoadedProcess>& processes, std::string_view host);
+/// Returns whether every rank on this host has said what can be known of it; without a host,
+/// whether every rank of the job has.
+bool have_all_reported(const std::vector<LoadedProcess>& processes,
+                       std::optional<std::string_view> host);
 
 }  // namespace hocket

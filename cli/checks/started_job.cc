@@ -3,6 +3,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <optional>
+
 #include "cli/checks/load_checks.h"
 #include "cli/checks/load_report.h"
 #include "cli/process/nccl_environment.h"
@@ -29,8 +32,13 @@ std::string host_name() {
 /// The file to which processes report, in a folder of its own that only this user can enter.
 class ReportFile {
  public:
-  static Result<ReportFile> make() {
-    auto folder = ScratchFolder::make();
+  /// `parent`: a folder that all hosts of a job see, or empty.
+  static Result<ReportFile> make(const std::string& parent) {
+    auto folder = parent.empty() ? ScratchFolder::make()
+                                 // Processes of the job may run in other folders.
+                                 : ScratchFolder::make(std::filesystem::absolute(parent));
+    if (!folder && !parent.empty())
+      return failure(ErrorCode::invalid_argument, "--shared: " + folder.error().message);
     HOCKET_TRY(folder);
     const std::string path = folder->path() + "/reports";
     const FileDescriptor file(
@@ -71,25 +79,36 @@ struct StartedJob {
   bool was_cancelled = false;
 };
 
-/// A job runs where the user is, and ends once all ranks have reported. A process of the doctor's
-/// own runs in the folder of the file: Python also imports what lies where it is started.
-enum class Whose { users, doctors };
-
-Result<StartedJob> start(ProcessOptions options, Whose whose, const Clock& clock,
-                         const CancelToken& cancel) {
-  const auto file = ReportFile::make();
-  HOCKET_TRY(file);
-  options.environment[kReportVariable] = file->path();
+Result<StartedJob> run(ProcessOptions options, const ReportFile& file, const Clock& clock,
+                       const CancelToken& cancel) {
+  options.environment[kReportVariable] = file.path();
   options.output_limit_bytes = kOutputBytes;
-  if (whose == Whose::doctors) options.working_directory = file->folder();
-  if (whose == Whose::users) {
-    options.watch = [&, host = host_name()](const OutputSoFar&) {
-      return have_all_reported(processes_of(file->read().all), host);
-    };
-  }
   const auto result = run_process(options, clock, cancel);
   HOCKET_TRY(result);
-  return StartedJob{file->read(), end_of(*result), result->cancelled};
+  return StartedJob{file.read(), end_of(*result), result->cancelled};
+}
+
+/// Runs a process of the doctor's own, in the folder of the file: Python also imports what lies
+/// where it is started.
+Result<StartedJob> run_probe(ProcessOptions options, const Clock& clock,
+                             const CancelToken& cancel) {
+  const auto file = ReportFile::make("");
+  HOCKET_TRY(file);
+  options.working_directory = file->folder();
+  return run(std::move(options), *file, clock, cancel);
+}
+
+/// Runs the user's job where the user is, until all ranks have reported.
+Result<StartedJob> run_job(ProcessOptions options, const std::string& shared_folder,
+                           const Clock& clock, const CancelToken& cancel) {
+  const auto file = ReportFile::make(shared_folder);
+  HOCKET_TRY(file);
+  options.watch = [&, host = host_name()](const OutputSoFar&) {
+    const auto processes = processes_of(file->read().all);
+    return shared_folder.empty() ? have_all_reported(processes, host)
+                                 : have_all_reported(processes, std::nullopt);
+  };
+  return run(std::move(options), *file, clock, cancel);
 }
 
 }  // namespace
@@ -115,13 +134,12 @@ std::vector<DoctorCheck> check_loads(const std::string& program, const std::stri
   options.argv = {"python3", "-m", "hocket.doctor"};
   options.environment = job.variables;
   options.time_limit_ns = kProbeLimitNs;
-  const auto started = start(std::move(options), Whose::doctors, clock, cancel);
+  const auto started = run_probe(std::move(options), clock, cancel);
   if (!started) return check_probe({}, {.text = started.error().message}, expected);
   return check_probe(processes_of(started->reports.all), started->end, expected);
 }
 
-Result<std::vector<DoctorCheck>> check_job(const std::vector<std::string>& command,
-                                           std::int64_t limit_ns, const std::string& program,
+Result<std::vector<DoctorCheck>> check_job(const JobLaunch& launch, const std::string& program,
                                            const std::string& version, const Clock& clock,
                                            const CancelToken& cancel) {
   const JobEnvironment job = job_environment(program);
@@ -131,15 +149,16 @@ Result<std::vector<DoctorCheck>> check_job(const std::vector<std::string>& comma
                    "so a job has nothing of hocket to load: pip install hocket");
   }
   ProcessOptions options;
-  options.argv = command;
+  options.argv = launch.command;
   options.environment = job.variables;
-  options.time_limit_ns = limit_ns;
-  auto started = start(std::move(options), Whose::users, clock, cancel);
+  options.time_limit_ns = launch.limit_ns;
+  auto started = run_job(std::move(options), launch.shared_folder, clock, cancel);
   HOCKET_TRY(started);
   if (started->was_cancelled) return failure(ErrorCode::interrupted, "the job was ended");
   LaunchedJob launched{.reports = std::move(started->reports),
                        .end = std::move(started->end),
-                       .limit_ns = limit_ns,
+                       .limit_ns = launch.limit_ns,
+                       .shared_folder = launch.shared_folder,
                        .variables = {kReportVariable}};
   for (const auto& [name, value] : job.variables) launched.variables.push_back(name);
   return check_launched_job(launched, {version, job.has_package, job.has_plugin});

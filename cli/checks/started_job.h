@@ -30,11 +30,18 @@ JobEnvironment job_environment(const std::string& program);
 std::vector<DoctorCheck> check_loads(const std::string& program, const std::string& version,
                                      const Clock& clock, const CancelToken& cancel);
 
+/// A job that the user's own launcher is to start.
+struct JobLaunch {
+  std::vector<std::string> command = {};
+  std::int64_t limit_ns = 0;       ///< how long it may run
+  std::string shared_folder = {};  ///< that all hosts of the job see; empty: only this host reports
+};
+
 /// Starts the user's own command and ends it, with all its processes, when every rank on this host
-/// has reported, or after `limit_ns`. invalid_argument if the command cannot be started, not_found
-/// if hocket has nothing to put into it, interrupted where the user asked for an end.
-Result<std::vector<DoctorCheck>> check_job(const std::vector<std::string>& command,
-                                           std::int64_t limit_ns, const std::string& program,
+/// has reported, with a shared folder every rank of the job, or after the limit. invalid_argument
+/// if the command cannot be started or the folder cannot be used, not_found if hocket has nothing
+/// to put into the job, interrupted where the user asked for an end.
+Result<std::vector<DoctorCheck>> check_job(const JobLaunch& launch, const std::string& program,
                                            const std::string& version, const Clock& clock,
                                            const CancelToken& cancel);
 

@@ -15,6 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto processes = hocket::processes_of(job.reports.all);
   HOCKET_CHECK(processes.size() <= job.reports.all.size(), "a process without a line");
   (void)hocket::have_all_reported(processes, "h");
+  (void)hocket::have_all_reported(processes, std::nullopt);
   HOCKET_CHECK(!hocket::check_probe(processes, {}, {.version = "1"}).empty(), "nothing is said");
   HOCKET_CHECK(!hocket::check_launched_job(job, {.version = "1"}).empty(), "nothing is said");
   return 0;

@@ -36,7 +36,7 @@ constexpr std::size_t kDoctorTextLimitBytes = 400;
 
 struct DoctorOptions {
   std::string store;
-  std::string timeout = "60s";
+  std::string timeout = "60s", shared_folder;
   bool json = false, has_job = false, starts_nothing = false;
 };
 
@@ -143,8 +143,8 @@ Result<int> examine_job(const DoctorOptions& options, VerbContext& context) {
               context);
   CancelToken cancel;
   const InterruptGuard guard(cancel);
-  const auto checks = check_job(*words, *limit_ns, own_program().value_or(""), HOCKET_VERSION,
-                                SteadyClock(), cancel);
+  const auto checks = check_job({*words, *limit_ns, options.shared_folder},
+                                own_program().value_or(""), HOCKET_VERSION, SteadyClock(), cancel);
   HOCKET_TRY(checks);
   const auto wrong = std::ranges::count(*checks, CheckState::wrong, &DoctorCheck::state);
   if (options.json) {
@@ -204,16 +204,23 @@ void add_doctor(CLI::App& program, VerbAction& action) {
   verb->add_option("--timeout", options->timeout, "with --job, how long that may take: 90, 30s, 5m")
       ->capture_default_str()
       ->needs(job);
+  verb->add_option("--shared", options->shared_folder,
+                   "with --job on several hosts, a folder that all of them see")
+      ->type_name("FOLDER")
+      ->needs(job);
   verb->footer(
-      "hocket doctor [--job [--timeout TIME] -- COMMAND…]\n"
+      "hocket doctor [--job [--timeout TIME] [--shared FOLDER] -- COMMAND…]\n"
       "Changes nothing: the last column says what to do. Exit status 1 when something is wrong;\n"
       "what is missing or left over does no harm. A python3 is started as jobs are, and says what\n"
       "it has loaded of hocket, of PyTorch and of NCCL. With --job COMMAND is started as\n"
       "`hocket torch` and `hocket nccl` start it, and ended as soon as each rank on this host has\n"
-      "made a step, or when the time is over.\n"
+      "made a step, or when the time is over. Ranks on other hosts report with --shared, in a "
+      "folder\n"
+      "such as your home that all hosts mount.\n"
       "docs/FILES.md says who writes and who removes each file.\n"
       "Examples:\n  hocket doctor\n"
-      "  hocket doctor --job -- torchrun --nproc-per-node 2 train.py\n");
+      "  hocket doctor --job -- torchrun --nproc-per-node 2 train.py\n"
+      "  hocket doctor --job --shared ~ --timeout 5m -- srun -N 2 torchrun … train.py\n");
   verb->callback(
       [options, &action] { action = [options](VerbContext& c) { return examine(*options, c); }; });
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <exception>
 #include <string>
 
@@ -57,6 +58,19 @@ int open_file(const char* path) {
   return -1;
 }
 
+/// Takes the file for this process, so that lines of several hosts do not overwrite each other on a
+/// file system that has no appending of its own, such as NFS. Gives up after a second, or where
+/// there are no locks: on one host, appending alone keeps lines whole.
+void lock(int file) {
+  struct flock whole = {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  for (int tries = 0; tries < 100 && fcntl(file, F_SETLK, &whole) != 0; ++tries) {
+    if (errno != EAGAIN && errno != EACCES) return;
+    usleep(10'000);
+  }
+}
+
 std::string line_of(const LoadEvent& event, const LoadingNccl& nccl) {
   std::string line = R"({"format":"hocket-load","version":1,"from":"plugin","event":")";
   line += event.what;
@@ -85,6 +99,7 @@ void report_load(Environment environment, const LoadEvent& event, Logger logger)
   // An exception must not reach NCCL, which knows none.
   try {
     const std::string line = line_of(event, loading_nccl(logger));
+    lock(file);
     // One call, so that lines of several processes do not mix. What is written in part is no line.
     [[maybe_unused]] const ssize_t written = write(file, line.data(), line.size());
   } catch (const std::exception&) {

@@ -5,12 +5,14 @@ The doctor names a file in HOCKET_DOCTOR_FILE, to which each process of a job ap
 on.
 """
 
+import fcntl
 import importlib
 import json
 import os
 import socket
 import stat
 import sys
+import time
 
 from hocket import nccl
 from hocket.library import NAME, Error, library, version
@@ -18,6 +20,20 @@ from hocket.library import NAME, Error, library, version
 _VARIABLE = "HOCKET_DOCTOR_FILE"
 _MOST_FILE_BYTES, _MOST_TEXT = 1 << 20, 400
 _LOCAL_SIZES = ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
+
+
+def _lock(file):
+    """Takes the file for this process, so that lines of several hosts do not overwrite each other on
+    a file system that has no appending of its own, such as NFS. Gives up after a second, or where
+    there are no locks: on one host, appending alone keeps lines whole."""
+    for _ in range(100):
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except (BlockingIOError, PermissionError):
+            time.sleep(0.01)
+        except OSError:
+            return
 
 
 def _append(record):
@@ -37,6 +53,7 @@ def _append(record):
         if (stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
                 and status.st_size < _MOST_FILE_BYTES):
             # One call, so that lines of several processes do not mix.
+            _lock(file)
             os.write(file, line)
     except OSError:
         pass

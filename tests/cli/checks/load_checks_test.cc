@@ -253,12 +253,34 @@ TEST(JobChecks, ALauncherThatPassesNothingOnIsAnError) {
   const auto elsewhere = launched({only});
   EXPECT_EQ(elsewhere[0].state, CheckState::note);
   EXPECT_THAT(elsewhere[0].found, HasSubstr("1 rank has reported of 2, in 60 s; those of other"));
+  EXPECT_THAT(elsewhere[0].remedy, HasSubstr("--shared FOLDER"));
   only.said.ranks_on_host = 2;
   const auto some = launched({only});
   EXPECT_EQ(some[0].state, CheckState::wrong);
   EXPECT_THAT(some[0].found, HasSubstr("1 rank has reported of 2 on this host, in 60 s"));
   only.said.ranks_on_host = 1;
   EXPECT_EQ(launched({only})[0].state, CheckState::ok);
+}
+
+TEST(JobChecks, InASharedFolderAllHostsReport) {
+  LaunchedJob job{.reports = {},
+                  .end = {.was_stopped = true},
+                  .limit_ns = 60'000'000'000,
+                  .shared_folder = "/net/ada",
+                  .variables = {"HOCKET_DOCTOR_FILE"}};
+  const auto none = launched({}, job);
+  EXPECT_EQ(none[0].state, CheckState::wrong);
+  EXPECT_THAT(none[0].found, HasSubstr("or its hosts do not see /net/ada"));
+  LoadedProcess first = rank(0), second = rank(1);
+  first.said.ranks_on_host = second.said.ranks_on_host = 1;
+  second.host = "other";
+  const auto one = launched({first}, job);
+  EXPECT_EQ(one[0].state, CheckState::wrong);
+  EXPECT_THAT(one[0].found, HasSubstr("1 rank has reported of 2, in 60 s"));
+  EXPECT_THAT(one[0].remedy, HasSubstr("all hosts must see /net/ada"));
+  const auto both = launched({first, second}, job);
+  EXPECT_EQ(both[0].state, CheckState::ok) << both[0].found;
+  EXPECT_EQ(at(both, "rank 1, other").state, CheckState::ok);
 }
 
 TEST(JobChecks, ACommandThatFailsSaysHow) {

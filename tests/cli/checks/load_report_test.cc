@@ -100,8 +100,8 @@ TEST(LoadedProcesses, OfOneNumberOnTwoHostsAreTwo) {
   EXPECT_THAT(processes_of(parse_load_reports(line("python", "start", 7) + other).all), SizeIs(2));
 }
 
-bool all_reported(const std::string& text) {
-  return have_all_reported(processes_of(parse_load_reports(text).all), "h");
+bool all_reported(const std::string& text, std::optional<std::string_view> host = "h") {
+  return have_all_reported(processes_of(parse_load_reports(text).all), host);
 }
 
 TEST(AllReported, IsWhenEachRankOfThisHostHasMadeAStepOrAskedThePlugin) {
@@ -116,6 +116,11 @@ TEST(AllReported, IsWhenEachRankOfThisHostHasMadeAStepOrAskedThePlugin) {
   EXPECT_FALSE(all_reported(step(7, 0) + line("python", "group", 8, R"(,"rank":1,"ranks":2)")));
   // One of two hosts, with one rank.
   EXPECT_TRUE(all_reported(step(7, 0, R"(,"ranks":2,"ranks_on_host":1)")));
+  // All hosts of that job, in a file that they share.
+  EXPECT_FALSE(all_reported(step(7, 0, R"(,"ranks":2,"ranks_on_host":1)"), std::nullopt));
+  EXPECT_TRUE(all_reported(
+      step(7, 0, R"(,"ranks":2,"ranks_on_host":1)") + step(8, 1, R"(,"ranks":2,"ranks_on_host":1)"),
+      std::nullopt));
   // A program that is not one of Python.
   const std::string opened = line("plugin", "profiler", 7, R"(,"interface":5,"rank":0,"ranks":1)");
   EXPECT_FALSE(all_reported(opened));

@@ -90,6 +90,17 @@ class ReportsTest(unittest.TestCase):
             load_report.report("start")
         self.assertLess(len(reports(self.file)[0]["problem"]), 500)
 
+    def test_a_file_that_another_process_holds_is_written_in_the_end(self):
+        holder = subprocess.Popen(
+            [sys.executable, "-c", "import fcntl, sys\nfile = open(sys.argv[1], 'r+')\n"
+             "fcntl.lockf(file, fcntl.LOCK_EX)\nprint(flush=True)\nsys.stdin.read()", self.file],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(holder.communicate)
+        holder.stdout.readline()
+        with mock.patch.dict(os.environ, {"HOCKET_DOCTOR_FILE": self.file}):
+            load_report.report("start")
+        self.assertEqual([line["event"] for line in reports(self.file)], ["start"])
+
     def test_the_doctor_asks_a_job(self):
         done = subprocess.run(
             [os.environ["HOCKET_PROGRAM"], "doctor", "--json", "--job", "--timeout", "100s", "--",

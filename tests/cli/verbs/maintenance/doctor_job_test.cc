@@ -145,6 +145,29 @@ TEST_F(DoctorsJob, NcclWithoutThePluginIsAnError) {
                     HasSubstr("hocket nccl --install")));
 }
 
+TEST_F(DoctorsJob, RanksOnOtherHostsReportInASharedFolder) {
+  const std::string program = folder_.write(
+      "train.py",
+      "import socket, sys\n"
+      "socket.gethostname = lambda: 'host-' + sys.argv[1]\n"
+      "from hocket.load_report import report\n"
+      "place = dict(rank=int(sys.argv[1]), ranks=2, ranks_on_host=1, backend='gloo')\n"
+      "report('group', **place)\n"
+      "report('step', **place)\n"
+      "while True: pass\n");
+  const std::string launch = "python3 " + program + " 0 & exec python3 " + program + " 1";
+  const std::string shared = folder_.file("shared");
+  std::filesystem::create_directory(shared);
+  EXPECT_EQ(run({"--job", "--shared", shared, "--", "sh", "-c", launch}), 0)
+      << checks_.dump(1) << text_of("err");
+  EXPECT_THAT(said("launched job"), StartsWith("ok: 2 ranks have reported"));
+  EXPECT_THAT(said("rank 0, host-0"), HasSubstr("backend gloo"));
+  EXPECT_THAT(said("rank 1, host-1"), HasSubstr("backend gloo"));
+  EXPECT_TRUE(std::filesystem::is_empty(shared));
+  EXPECT_EQ(run({"--job", "--shared", folder_.file("none"), "--", "true"}), 2);
+  EXPECT_THAT(text_of("err"), HasSubstr("--shared: "));
+}
+
 TEST_F(DoctorsJob, AJobThatHangsWithoutTheEnvironmentIsEnded) {
   const std::string pid = folder_.file("pid");
   EXPECT_EQ(run_job({"env", "-i", "/bin/sh", "-c", "echo $$ >" + pid + "; exec /bin/sleep 1000"},

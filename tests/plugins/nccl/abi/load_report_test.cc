@@ -2,11 +2,15 @@
 
 #include "plugins/nccl/abi/load_report.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -33,6 +37,36 @@ std::string text_of(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
 }
+
+/// A process that holds a lock on a file until it is ended.
+class OtherProcess {
+ public:
+  explicit OtherProcess(const std::string& path) {
+    int ready[2] = {};
+    EXPECT_EQ(::pipe(ready), 0);
+    id_ = ::fork();
+    if (id_ == 0) {
+      struct flock whole = {};
+      whole.l_type = F_WRLCK;
+      const int file = ::open(path.c_str(), O_RDWR);
+      const char held = ::fcntl(file, F_SETLK, &whole) == 0 ? 'y' : 'n';
+      if (::write(ready[1], &held, 1) == 1) ::pause();
+      ::_exit(0);
+    }
+    char held = 'n';
+    EXPECT_EQ(::read(ready[0], &held, 1), 1);
+    EXPECT_EQ(held, 'y');
+    ::close(ready[0]);
+    ::close(ready[1]);
+  }
+  ~OtherProcess() {
+    ::kill(id_, SIGKILL);
+    ::waitpid(id_, nullptr, 0);
+  }
+
+ private:
+  pid_t id_ = -1;
+};
 
 /// All in one test: a process writes a bounded number of lines.
 TEST(LoadReport, AppendsLinesToTheDoctorsFileAndToNoOther) {
@@ -62,6 +96,13 @@ TEST(LoadReport, AppendsLinesToTheDoctorsFileAndToNoOther) {
               AllOf(StartsWith(R"({"format":"hocket-load","version":1,"from":"plugin",)"
                                R"("event":"profiler","host":")"),
                     HasSubstr(R"(,"interface":5,"rank":1,"ranks":2)"), EndsWith("}\n")));
+  // The process of another host may hold the file, and never let it go.
+  {
+    const OtherProcess holder(named_file);
+    const auto before = text_of(named_file).size();
+    report_load(environment, event, nullptr);
+    EXPECT_GT(text_of(named_file).size(), before);
+  }
   for (int i = 0; i < 40; ++i) report_load(environment, {.what = "call"}, nullptr);
   const std::string all = text_of(named_file);
   EXPECT_LE(std::ranges::count(all, '\n'), 16);
