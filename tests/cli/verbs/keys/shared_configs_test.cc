@@ -80,14 +80,20 @@ TEST_F(SharedConfigVerbs, ADaemonTakesAndGivesTheSameFile) {
   EXPECT_THAT(ask_hocket({"versions", "gpt2", "--daemon", daemon.url()}).out,
               AllOf(HasSubstr("imported"), HasSubstr("site cluster-a, measured")));
   EXPECT_THAT(ask({}, place).out, HasSubstr("gpt2"));
+  const JobDescription job{
+      .id = "job-1", .topology = shared_topology(), .workload = shared_schedule().workload};
+  const auto version = must(stored->promotions({.key = ConfigKey{fingerprint(job.topology),
+                                                                 fingerprint(job.workload)}}))
+                           .at(0)
+                           .id;
   HttpClient client({.address = must(parse_daemon_address(daemon.url()))});
-  must(ask_daemon(client, "POST", "/v1/jobs",
-                  to_json(JobDescription{.id = "job-1",
-                                         .topology = shared_topology(),
-                                         .workload = shared_schedule().workload,
-                                         .version = 1})));
+  must(ask_daemon(
+      client, "POST", "/v1/jobs",
+      to_json(JobDescription{
+          .id = job.id, .topology = job.topology, .workload = job.workload, .version = version})));
   EXPECT_THAT(ask_hocket({"jobs", "--daemon", daemon.url()}).out,
-              ContainsRegex("1 +imported from site cluster-a, measured 2023-11-14"));
+              ContainsRegex(std::to_string(version) +
+                            " +imported from site cluster-a, measured 2023-11-14"));
 }
 
 TEST_F(SharedConfigVerbs, WhatIsImportedIsWhatJobsFetch) {

@@ -38,8 +38,8 @@ TEST_F(SharedConfigRoutes, AFileIsTakenAndJobsStartWithIt) {
   EXPECT_EQ(answer["configs"][0]["action"], "imported");
   EXPECT_THAT(must(store_->promotions({})), IsEmpty());
   ask("POST", "/v1/configs", file_, 200);
-  for (const auto& item : ask("POST", "/v1/configs", file_, 200)["configs"])
-    EXPECT_EQ(item["action"], "same");
+  answer = ask("POST", "/v1/configs", file_, 200);
+  for (const auto& item : answer["configs"]) EXPECT_EQ(item["action"], "same");
   const nlohmann::json who = {{"topology", to_json(shared_schedule().topology)},
                               {"workload", to_json(shared_schedule().workload)}};
   answer = ask("POST", "/v1/resolve", who.dump(), 200);
