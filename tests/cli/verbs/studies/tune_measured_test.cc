@@ -236,7 +236,7 @@ TEST(TuneMeasured, ABarOfMegabytesIsMeasuredToItsEnd) {
     SCOPED_TRACE(end);
     const TemporaryFolder folder;
     const auto ended =
-        tune(folder, "16,32", {"--objective", "regex:step_ms=([0-9.]+)"},
+        tune(folder, "16,32", {"--full-trials", "--objective", "regex:step_ms=([0-9.]+)"},
              {"awk", "-v", "b={B}",
               "BEGIN { for (i = 0; i < 60000; ++i) printf \"%d%% |##########          | a bar of a "
               "hundred characters or so, as a program shows it, step_ms=%s " +
