@@ -41,7 +41,8 @@ struct Way {
 
 std::vector<Way> ways_of(const RankGrid& grid) {
   using enum CollectiveKind;
-  using enum CollectiveGroup;
+  constexpr auto world = CollectiveGroup::world, inside = CollectiveGroup::inside,
+                 between = CollectiveGroup::between;
   std::vector<Way> ways{
       {"gloo::allreduce", {{all_reduce, world}}},
       {"reduce-scatter + all-gather", {{reduce_scatter, world}, {all_gather, world}}}};

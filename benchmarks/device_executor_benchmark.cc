@@ -195,7 +195,7 @@ void Parts(benchmark::State& state) {
   IdleCollective collective(ranks);
   LocalGroup group(ranks);
   const auto messages = group.join(0);
-  DeviceGroups groups(collective, messages->grid());
+  DeviceGroups groups(collective, messages->mesh());
   DeviceMemory memory(driver);
   DeviceExecutor executor(driver, groups, memory, *messages, clock);
   Scheduler scheduler({}, executor);

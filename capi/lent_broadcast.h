@@ -22,11 +22,10 @@ class LentBroadcast final : public Collective {
   using Send = std::function<bool(std::span<std::byte> block)>;
 
   LentBroadcast(int rank, int world_size, std::int64_t timeout_ns, Send send)
-      : rank_(rank), world_size_(world_size), timeout_ns_(timeout_ns), send_(std::move(send)) {}
+      : rank_(rank), mesh_({world_size, 1}), timeout_ns_(timeout_ns), send_(std::move(send)) {}
 
   int rank() const override { return rank_; }
-  int world_size() const override { return world_size_; }
-  int ranks_per_host() const override { return 1; }
+  const Mesh& mesh() const override { return mesh_; }
   std::int64_t timeout_ns() const override { return timeout_ns_; }
 
   Result<void> run(const CollectiveWork&) override {
@@ -72,7 +71,8 @@ class LentBroadcast final : public Collective {
     return {ErrorCode::unavailable, "the framework's broadcast failed; another rank may be gone"};
   }
 
-  const int rank_, world_size_;
+  const int rank_;
+  const Mesh mesh_;
   const std::int64_t timeout_ns_;
   const Send send_;
 };

@@ -7,7 +7,7 @@
 #include "benchmarks/papers/parameter_server.h"
 #include "benchmarks/papers/sweep.h"
 #include "core/base/check.h"
-#include "core/step/overlap_bound.h"
+#include "core/plan/overlap_bound.h"
 
 namespace hocket {
 namespace {

@@ -10,27 +10,41 @@
 #include <string_view>
 
 #include "core/base/result.h"
+#include "core/step/collective_group.h"
 #include "core/step/collective_kind.h"
-#include "core/step/rank_grid.h"
+#include "core/step/mesh.h"
 
 namespace hocket {
 
 /// A collective, or a part of one, on one rank.
 struct CollectiveWork {
-  /// all_reduce, reduce_scatter or all_gather.
+  /// One that the implementation carries out: those of blocks, or also of messages (check_kind,
+  /// check_message in core/collective/collective_blocks.h).
   CollectiveKind kind = CollectiveKind::all_reduce;
   CollectiveGroup group = CollectiveGroup::world;
-  /// The values of an all-reduce, summed in place; otherwise values of which each rank of the grid
-  /// owns a block. A reduce-scatter leaves the sum in the blocks that this rank owns in the group,
-  /// and undefined values in those of the group's other ranks; an all-gather fills the latter. In
-  /// the group `world` a rank owns its own block, in `inside` the blocks of its place on all hosts,
-  /// in `between` its own block among these. An all-reduce over `between` sums the blocks that this
-  /// rank owns in `inside`.
+  /// The values of an all-reduce, summed in place; otherwise values of which each rank of the
+  /// group's axes owns a block. A reduce-scatter leaves the sum in the blocks that this rank owns
+  /// in the group, and undefined values in those of the group's other ranks; an all-gather fills
+  /// the latter. In the tier `whole` a rank owns its own block, in `inside` the blocks of its place
+  /// on all hosts of the grid of the group's axes, in `between` its own block among these. An
+  /// all-reduce over `between` sums the blocks that this rank owns in `inside`.
+  ///
+  /// Otherwise: a broadcast copies the values of the member `peer`, a send sends them to it, and a
+  /// receive fills them with what it sends; an all-to-all sends `sent_counts[m]` of them to each
+  /// member m, in order.
   std::span<float> values;
-  /// Range of elements within every block, from `begin` to `end`; whole blocks if both are 0.
+  /// Range of elements within every block, from `begin` to `end`; whole blocks if both are 0. Only
+  /// for all_reduce, reduce_scatter and all_gather.
   std::size_t begin = 0, end = 0;
-  /// The same part has the same index on every rank.
+  /// The same part has the same index on every rank of the group. Two ranks of a group count the
+  /// messages between them by themselves, each way.
   std::uint64_t index = 0;
+  /// Member of the group, counted in ascending order of ranks.
+  std::size_t peer = 0;
+  /// An all-to-all fills `received` with `received_counts[m]` values of each member m, in order. It
+  /// does not overlap `values`.
+  std::span<float> received = {};
+  std::span<const std::size_t> sent_counts = {}, received_counts = {};
 };
 
 class Collective {
@@ -38,15 +52,18 @@ class Collective {
   virtual ~Collective() = default;
 
   virtual int rank() const = 0;
-  virtual int world_size() const = 0;
+  /// All ranks, and the axes in which they form groups; the same on every rank.
+  virtual const Mesh& mesh() const = 0;
 
-  virtual int ranks_per_host() const = 0;
-  RankGrid grid() const { return {world_size(), ranks_per_host()}; }
+  const RankGrid& grid() const { return mesh().grid(); }
+  int world_size() const { return static_cast<int>(grid().ranks); }
+  int ranks_per_host() const { return static_cast<int>(grid().ranks_per_host); }
 
   /// Blocks until done. Several threads may call it concurrently with distinct `index`es. The same
-  /// index means the same part on every rank; it may be used again once its call has returned.
-  /// Requires that every rank begins the parts in the same order, because only a few can be in
-  /// flight at once. unavailable if a peer is gone, timed_out if it did not take part in time.
+  /// index in a group means the same part on all of its ranks; it may be used again once its call
+  /// has returned. Requires that all ranks begin their parts in one order of the whole job
+  /// (core/plan/job_order.h), because only a few can be in flight at once. unavailable if a peer is
+  /// gone, timed_out if it did not take part in time.
   virtual Result<void> run(const CollectiveWork& work) = 0;
   /// Sums `values` over all ranks, in place.
   Result<void> all_reduce(std::span<float> values, std::uint64_t index) {

@@ -38,20 +38,52 @@ Result<void> check_kind(CollectiveKind kind) {
                  " cannot be carried out: expected all_reduce, reduce_scatter or all_gather");
 }
 
-CollectiveBlocks::CollectiveBlocks(const BlockCut& of, const RankGrid& grid, std::int64_t rank) {
-  HOCKET_CHECK(rank >= 0 && rank < grid.ranks && grid.ranks % grid.ranks_per_host == 0,
-               "a rank of a grid");
+Result<void> check_message(const CollectiveWork& work, std::size_t members, std::size_t own) {
+  const std::string what = "a " + std::string(in_words(work.kind));
+  if (work.kind != CollectiveKind::all_to_all) {
+    const bool is_pair = work.kind != CollectiveKind::broadcast;
+    if (work.peer < members && !(is_pair && work.peer == own)) return {};
+    return invalid(what + ": expected another of the " + std::to_string(members) +
+                   " members of the group, counted from 0, found " + std::to_string(work.peer));
+  }
+  const auto check = [&](std::span<const std::size_t> counts, std::size_t values,
+                         const char* way) -> Result<void> {
+    if (counts.size() != members) {
+      return invalid("an all-to-all: expected a count of values " + std::string(way) +
+                     " for each of " + std::to_string(members) + " members, found " +
+                     std::to_string(counts.size()));
+    }
+    std::size_t sum = 0;
+    // No sum beyond the values, so none that overflows.
+    for (const std::size_t count : counts) sum += std::min(count, values + 1 - sum);
+    if (sum == values) return {};
+    return invalid("an all-to-all: the counts of values " + std::string(way) +
+                   " do not add up to the " + std::to_string(values) + " values");
+  };
+  HOCKET_TRY(check(work.sent_counts, work.values.size(), "sent"));
+  HOCKET_TRY(check(work.received_counts, work.received.size(), "received"));
+  if (work.sent_counts[own] == work.received_counts[own]) return {};
+  return invalid("an all-to-all: this rank sends itself " + std::to_string(work.sent_counts[own]) +
+                 " values and receives " + std::to_string(work.received_counts[own]));
+}
+
+CollectiveBlocks::CollectiveBlocks(const BlockCut& of, const Mesh& mesh, std::int64_t rank)
+    : mesh_(mesh), axes_(of.group.axes), rank_(rank) {
+  HOCKET_CHECK(rank >= 0 && rank < mesh.grid().ranks, "a rank of the mesh");
+  const RankGrid grid = mesh.grid_of(axes_);
   const CutBlocks cut(of, grid.ranks);
-  const std::int64_t host = grid.host_of(rank), place = grid.place_of(rank);
-  std::int64_t own = rank, members = grid.ranks;
-  if (of.group == CollectiveGroup::inside) {
-    first_rank_ = host * grid.ranks_per_host;
+  const std::int64_t index = mesh.index_in(axes_, rank);
+  const std::int64_t host = grid.host_of(index), place = grid.place_of(index);
+  const bool is_inside = of.group.tier == GroupTier::inside;
+  std::int64_t own = index, members = grid.ranks;
+  if (is_inside) {
+    first_index_ = host * grid.ranks_per_host;
     own = place;
     members = grid.ranks_per_host;
     if (!cut.is_whole()) ranges_each_ = static_cast<std::size_t>(grid.hosts());
-  } else if (of.group == CollectiveGroup::between) {
-    first_rank_ = place;
-    rank_step_ = grid.ranks_per_host;
+  } else if (of.group.tier == GroupTier::between) {
+    first_index_ = place;
+    index_step_ = grid.ranks_per_host;
     own = host;
     members = grid.hosts();
   }
@@ -59,8 +91,8 @@ CollectiveBlocks::CollectiveBlocks(const BlockCut& of, const RankGrid& grid, std
   members_ = static_cast<std::size_t>(members);
   ranges_.reserve(members_ * ranges_each_);
   for (std::size_t member = 0; member < members_; ++member) {
-    const std::int64_t owner = rank_of(member);
-    if (of.group != CollectiveGroup::inside) {
+    const std::int64_t owner = index_of(member);
+    if (!is_inside) {
       ranges_.push_back(cut.from(grid.block_of(owner), grid.block_of(owner)));
       continue;
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-// The members of a collective's group and the values that each member owns: RankGrid applied to a
+// The members of a collective's group and the values that each member owns: Mesh applied to a
 // CollectiveWork (core/collective/collective.h). Pure; the result is equal on every rank of the
 // group.
 
@@ -11,12 +11,24 @@
 
 #include "core/base/result.h"
 #include "core/collective/collective.h"
-#include "core/step/rank_grid.h"
+#include "core/step/mesh.h"
 
 namespace hocket {
 
-/// Returns invalid_argument for a kind that no Collective implements.
+/// Returns whether the work is a broadcast, an all-to-all, a send or a receive, which have no
+/// blocks.
+constexpr bool is_message(CollectiveKind kind) {
+  return kind == CollectiveKind::broadcast || kind == CollectiveKind::all_to_all ||
+         kind == CollectiveKind::send || kind == CollectiveKind::receive;
+}
+
+/// Returns invalid_argument for a kind other than all_reduce, reduce_scatter and all_gather.
 Result<void> check_kind(CollectiveKind kind);
+
+/// Returns invalid_argument for a message whose peer is none of the group's `members`, or is `own`,
+/// this rank, for a send or a receive, and for an all-to-all whose counts are not one for each
+/// member, do not add up to the values, or differ for what this rank keeps.
+Result<void> check_message(const CollectiveWork& work, std::size_t members, std::size_t own);
 
 /// Values [begin, end) of a buffer.
 struct ValueRange {
@@ -36,10 +48,10 @@ struct BlockCut {
 
 class CollectiveBlocks {
  public:
-  /// Requires `rank` to be in `grid`.
-  CollectiveBlocks(const BlockCut& cut, const RankGrid& grid, std::int64_t rank);
-  CollectiveBlocks(const CollectiveWork& work, const RankGrid& grid, std::int64_t rank)
-      : CollectiveBlocks(BlockCut{work.group, work.values.size(), work.begin, work.end}, grid,
+  /// Requires `rank` to be in `mesh`, which must outlive the object.
+  CollectiveBlocks(const BlockCut& cut, const Mesh& mesh, std::int64_t rank);
+  CollectiveBlocks(const CollectiveWork& work, const Mesh& mesh, std::int64_t rank)
+      : CollectiveBlocks(BlockCut{work.group, work.values.size(), work.begin, work.end}, mesh,
                          rank) {}
 
   /// Returns the number of ranks in the group.
@@ -48,11 +60,11 @@ class CollectiveBlocks {
   std::size_t own() const { return own_; }
   /// Returns the rank of `member`; members are in ascending order of rank.
   std::int64_t rank_of(std::size_t member) const {
-    return first_rank_ + static_cast<std::int64_t>(member) * rank_step_;
+    return mesh_.rank_at(axes_, rank_, index_of(member));
   }
   /// Returns the ranges that `member` owns, in ascending order and equally many for each member.
   /// Ranges are clipped at the end of the buffer, so some may be empty. There is one range, except
-  /// when the group is `inside` and the work covers only a part of every block.
+  /// when the tier is `inside` and the work covers only a part of every block.
   std::span<const ValueRange> piece(std::size_t member) const {
     return std::span(ranges_).subspan(member * ranges_each_, ranges_each_);
   }
@@ -61,8 +73,16 @@ class CollectiveBlocks {
   std::size_t size() const;
 
  private:
+  /// Returns the member's index in the grid of the group's axes.
+  std::int64_t index_of(std::size_t member) const {
+    return first_index_ + static_cast<std::int64_t>(member) * index_step_;
+  }
+
+  const Mesh& mesh_;
+  AxisSet axes_;
+  std::int64_t rank_ = 0;
   std::size_t members_ = 1, own_ = 0, ranges_each_ = 1;
-  std::int64_t first_rank_ = 0, rank_step_ = 1;
+  std::int64_t first_index_ = 0, index_step_ = 1;
   std::vector<ValueRange> ranges_;
 };
 

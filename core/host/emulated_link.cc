@@ -1,5 +1,7 @@
 #include "core/host/emulated_link.h"
 
+#include <algorithm>
+
 #include "core/collective/collective_blocks.h"
 
 namespace hocket {
@@ -11,18 +13,53 @@ EmulatedLink::EmulatedLink(Collective& link, const LinkSpec& spec, const Clock& 
 }
 
 Result<void> EmulatedLink::run(const CollectiveWork& work) {
-  const CollectiveBlocks blocks(work, grid(), rank());
+  if (is_message(work.kind)) {
+    const std::vector<std::int64_t> ranks = mesh().ranks_of(work.group, rank());
+    const auto own = static_cast<std::size_t>(std::ranges::find(ranks, rank()) - ranks.begin());
+    if (auto ok = check_message(work, ranks.size(), own); !ok) return ok;
+    carry_message(work, ranks, own);
+    return link_.run(work);
+  }
+  const CollectiveBlocks blocks(work, mesh(), rank());
   const auto members = static_cast<std::int64_t>(blocks.members());
   const std::int64_t rounds = (work.kind == CollectiveKind::all_reduce ? 2 : 1) * (members - 1);
   const double bytes = static_cast<double>(blocks.size() * sizeof(float)) *
                        static_cast<double>(rounds) / static_cast<double>(members);
-  if (rounds > 0 && work.group == CollectiveGroup::inside) {
+  // On a single host, `link` stands for the one between its ranks.
+  const bool is_inside = work.group.tier == GroupTier::inside ||
+                         (grid().hosts() > 1 && !mesh().crosses_hosts(work.group));
+  if (rounds > 0 && is_inside) {
     if (inside_) inside_->carry(bytes, rounds);
   } else if (rounds > 0) {
-    const int sharing = work.group == CollectiveGroup::between ? ranks_per_host() : 1;
-    network_.carry(bytes * sharing, rounds);
+    network_.carry(bytes * static_cast<double>(mesh().groups_on_host(work.group)), rounds);
   }
   return link_.run(work);
+}
+
+void EmulatedLink::carry_message(const CollectiveWork& work, std::span<const std::int64_t> ranks,
+                                 std::size_t own) {
+  double inside_bytes = 0, network_bytes = 0;
+  const auto sends = [&](std::size_t to, std::size_t values) {
+    if (to == own) return;
+    const bool leaves = grid().hosts() == 1 ? work.group.tier != GroupTier::inside
+                                            : grid().host_of(ranks[to]) != grid().host_of(rank());
+    (leaves ? network_bytes : inside_bytes) += static_cast<double>(values * sizeof(float));
+  };
+  std::int64_t rounds = 1;
+  if (work.kind == CollectiveKind::send) {
+    sends(work.peer, work.values.size());
+  } else if (work.kind == CollectiveKind::all_to_all) {
+    for (std::size_t to = 0; to < ranks.size(); ++to) sends(to, work.sent_counts[to]);
+    rounds = static_cast<std::int64_t>(ranks.size()) - 1;
+  } else if (work.kind == CollectiveKind::broadcast && ranks.size() > 1) {
+    // Along a chain: each member but the last sends the values once.
+    const std::size_t next = (own + 1) % ranks.size();
+    if (next != work.peer) sends(next, work.values.size());
+  }
+  if (inside_bytes > 0 && inside_) inside_->carry(inside_bytes, rounds);
+  if (network_bytes > 0) {
+    network_.carry(network_bytes * static_cast<double>(mesh().groups_on_host(work.group)), rounds);
+  }
 }
 
 void EmulatedLink::Wire::carry(double bytes, std::int64_t rounds) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <span>
 
 #include "core/base/clock.h"
 #include "core/collective/collective.h"
@@ -19,9 +20,10 @@ namespace hocket {
 /// Emulates a ring: of n ranks each sends (n−1)/n of the bytes in n−1 rounds for a reduce-scatter
 /// or an all-gather, twice that for an all-reduce. The bytes leave over a link whose bandwidth the
 /// parts in flight share equally, and each round adds the latency; the real transfer begins after
-/// that. The groups `world` and `between` use the link between hosts: a ring of all ranks crosses
-/// it once, while the groups `between` of a host's ranks use it concurrently, so each gets only its
-/// share of the bandwidth. Messages of rank 0 are delayed by one latency.
+/// that. Groups with ranks on several hosts use the link between hosts, which their ring crosses
+/// once; the groups of one kind that a host has run concurrently on its link, so each gets only its
+/// share of the bandwidth. Other groups use the link inside. Messages of rank 0 are delayed by one
+/// latency.
 class EmulatedLink final : public Collective {
  public:
   /// `inside` is the link between ranks of one host; absent: it costs no time. `link` and `clock`
@@ -30,8 +32,7 @@ class EmulatedLink final : public Collective {
                const std::optional<LinkSpec>& inside = std::nullopt);
 
   int rank() const override { return link_.rank(); }
-  int world_size() const override { return link_.world_size(); }
-  int ranks_per_host() const override { return link_.ranks_per_host(); }
+  const Mesh& mesh() const override { return link_.mesh(); }
   Result<void> run(const CollectiveWork& work) override;
   Result<void> tell(std::string_view message) override { return link_.tell(message); }
   Result<std::string> hear() override;
@@ -62,6 +63,11 @@ class EmulatedLink final : public Collective {
     // Transfers whose threads still wait, by number.
     std::map<std::uint64_t, std::int64_t> sent_ns_;
   };
+
+  /// Blocks for what this rank sends of a broadcast, an all-to-all or a message to another rank:
+  /// its bytes over the links that they leave by, and a latency for each round.
+  void carry_message(const CollectiveWork& work, std::span<const std::int64_t> ranks,
+                     std::size_t own);
 
   Collective& link_;
   const std::int64_t latency_ns_;

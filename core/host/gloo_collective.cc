@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <csignal>
 #include <filesystem>
@@ -157,22 +158,21 @@ class RingScratchPool {
 class GlooCollective final : public Collective {
  public:
   GlooCollective(const GlooOptions& options, Meeting meeting,
-                 std::vector<std::shared_ptr<gloo::Context>> contexts, Sockets sockets,
-                 int ranks_per_host)
+                 std::vector<std::shared_ptr<gloo::Context>> contexts, Sockets sockets, Mesh mesh)
       : options_(options),
-        ranks_per_host_(ranks_per_host),
+        mesh_(std::move(mesh)),
         meeting_(std::move(meeting)),
         contexts_(std::move(contexts)),
         sockets_(std::move(sockets)) {}
 
   int rank() const override { return options_.ranks.rank; }
-  int world_size() const override { return options_.ranks.world_size; }
-  int ranks_per_host() const override { return ranks_per_host_; }
+  const Mesh& mesh() const override { return mesh_; }
   std::int64_t timeout_ns() const override {
     return std::chrono::nanoseconds(options_.timeout).count();
   }
 
   Result<void> run(const CollectiveWork& work) override {
+    if (is_message(work.kind)) return run_as_message(work);
     if (auto ok = check_kind(work.kind); !ok) return ok;
     if (work.values.empty() || world_size() == 1) return {};
     const BlockedSigpipe guard;
@@ -187,6 +187,30 @@ class GlooCollective final : public Collective {
       return {};
     } catch (const std::exception& e) {
       return failure(lost_rank(e));
+    }
+  }
+
+  Result<void> run_as_message(const CollectiveWork& work) {
+    const std::vector<std::int64_t> ranks = mesh_.ranks_of(work.group, rank());
+    const auto own = static_cast<std::size_t>(std::ranges::find(ranks, rank()) - ranks.begin());
+    if (auto ok = check_message(work, ranks.size(), own); !ok) return ok;
+    if (ranks.size() == 1) {
+      std::ranges::copy(work.values.first(work.received.size()), work.received.begin());
+      return {};
+    }
+    if (work.values.empty() && work.kind != CollectiveKind::all_to_all) return {};
+    const BlockedSigpipe guard;
+    try {
+      auto scratch = scratch_.take();
+      run_message(*context_of(work.index), work, ranks, own, options_.timeout, *scratch);
+      scratch_.give_back(std::move(scratch));
+      return {};
+    } catch (const std::exception& e) {
+      const std::string what(to_string(work.kind));
+      const bool is_pair =
+          work.kind == CollectiveKind::send || work.kind == CollectiveKind::receive;
+      return failure(
+          lost_rank(e).in(is_pair ? what + ", rank " + std::to_string(ranks[work.peer]) : what));
     }
   }
 
@@ -252,7 +276,7 @@ class GlooCollective final : public Collective {
   }
 
   void run_in_ring(const CollectiveWork& work) {
-    const CollectiveBlocks blocks(work, grid(), rank());
+    const CollectiveBlocks blocks(work, mesh_, rank());
     if (blocks.members() == 1) return;
     auto scratch = scratch_.take();
     run_ring(*context_of(work.index), work, blocks, options_.timeout, *scratch);
@@ -260,7 +284,7 @@ class GlooCollective final : public Collective {
   }
 
   const GlooOptions options_;
-  const int ranks_per_host_;
+  const Mesh mesh_;
   const Meeting meeting_;
   // The first context is for messages, the others are for parts.
   const std::vector<std::shared_ptr<gloo::Context>> contexts_;
@@ -332,9 +356,12 @@ Result<std::unique_ptr<Collective>> connect_gloo(const GlooOptions& options) {
                    "ranks per host: expected a number that divides the " + std::to_string(ranks) +
                        " ranks, found " + std::to_string(ranks_per_host));
   }
+  auto mesh = Mesh::make(options.axes, {ranks, ranks_per_host});
+  HOCKET_TRY(mesh);
   if (ranks == 1) {
-    return std::make_unique<GlooCollective>(
-        options, Meeting{}, std::vector<std::shared_ptr<gloo::Context>>{}, Sockets{}, 1);
+    return std::make_unique<GlooCollective>(options, Meeting{},
+                                            std::vector<std::shared_ptr<gloo::Context>>{},
+                                            Sockets{}, std::move(*mesh));
   }
   const BlockedSigpipe guard;
   auto meeting = meet(options);
@@ -358,8 +385,10 @@ Result<std::unique_ptr<Collective>> connect_gloo(const GlooOptions& options) {
       contexts.push_back(std::move(context));
     }
     const int agreed = agreed_ranks_per_host(contexts[0], options);
+    if (agreed != ranks_per_host) mesh = Mesh::make(options.axes, {ranks, agreed});
+    HOCKET_TRY(mesh);
     return std::make_unique<GlooCollective>(options, std::move(*meeting), std::move(contexts),
-                                            Sockets(before), agreed);
+                                            Sockets(before), std::move(*mesh));
   } catch (const std::exception& e) {
     return failure(ErrorCode::timed_out, "rank " + std::to_string(options.ranks.rank) + " of " +
                                              std::to_string(options.ranks.world_size) +

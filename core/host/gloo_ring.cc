@@ -5,12 +5,25 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 
 namespace hocket {
 namespace {
 
 // Beyond the 48 bits that Gloo's own collectives use for their slots.
-constexpr std::uint64_t kRingSlots = std::uint64_t{1} << 48;
+constexpr int kRingSlotBits = 48;
+constexpr std::uint64_t kIndexBits = 32;
+
+/// Returns the slot of a part: two ranks may be neighbours in several groups, each of which counts
+/// its parts by itself, and count the messages between them by themselves.
+std::uint64_t slot_of(const CollectiveWork& work) {
+  constexpr std::uint64_t all_axes = (1U << kMostAxes) - 1;
+  const std::uint64_t group = (work.group.axes.bits() & all_axes) * kGroupTiers.size() +
+                              static_cast<std::uint64_t>(work.group.tier);
+  const bool is_pair = work.kind == CollectiveKind::send || work.kind == CollectiveKind::receive;
+  const std::uint64_t index = work.index & ((std::uint64_t{1} << kIndexBits) - 1);
+  return (1 + group) << kRingSlotBits | std::uint64_t{is_pair} << kIndexBits | index;
+}
 
 /// Maximum values of a segment. Pieces travel in segments, so that one is summed while the next
 /// arrives; each costs a few wake-ups (collectives_benchmark: halving the size costs a tenth of the
@@ -26,13 +39,15 @@ using UnboundBuffer = gloo::transport::UnboundBuffer;
 /// lock on which Gloo's own thread spins; on busy cores that costs time slices.
 class Ring {
  public:
-  Ring(gloo::Context& context, const CollectiveBlocks& blocks, std::uint64_t slot,
-       std::chrono::milliseconds timeout, std::span<float> values, RingScratch& scratch)
+  /// `rank_of(member)` is the rank of each of the members, of which `own` is this one.
+  Ring(gloo::Context& context, std::size_t members, std::size_t own, const auto& rank_of,
+       std::uint64_t slot, std::chrono::milliseconds timeout, std::span<float> values,
+       RingScratch& scratch)
       : context_(context),
-        members_(blocks.members()),
-        own_(blocks.own()),
-        next_(static_cast<int>(blocks.rank_of((own_ + 1) % members_))),
-        before_(static_cast<int>(blocks.rank_of((own_ + members_ - 1) % members_))),
+        members_(members),
+        own_(own),
+        next_(static_cast<int>(rank_of((own + 1) % members))),
+        before_(static_cast<int>(rank_of((own + members - 1) % members))),
         slot_(slot),
         timeout_(timeout),
         values_(values),
@@ -159,7 +174,8 @@ void run_ring(gloo::Context& context, const CollectiveWork& work, const Collecti
                         scratch.packed.begin() + static_cast<std::ptrdiff_t>(at));
     });
   }
-  Ring ring(context, blocks, kRingSlots | (work.index & (kRingSlots - 1)), timeout,
+  const auto rank_of = [&](std::size_t member) { return blocks.rank_of(member); };
+  Ring ring(context, blocks.members(), blocks.own(), rank_of, slot_of(work), timeout,
             packs ? std::span(scratch.packed) : work.values, scratch);
   if (work.kind != CollectiveKind::all_gather) ring.reduce_scatter();
   if (work.kind != CollectiveKind::reduce_scatter) ring.all_gather();
@@ -170,6 +186,56 @@ void run_ring(gloo::Context& context, const CollectiveWork& work, const Collecti
                   work.values.begin() + static_cast<std::ptrdiff_t>(range.begin));
     });
   }
+}
+
+void run_message(gloo::Context& context, const CollectiveWork& work,
+                 std::span<const std::int64_t> ranks, std::size_t own,
+                 std::chrono::milliseconds timeout, RingScratch& scratch) {
+  const std::uint64_t slot = slot_of(work);
+  const auto rank_of = [&](std::size_t member) { return static_cast<int>(ranks[member]); };
+  if (work.kind == CollectiveKind::broadcast) {
+    // An all-gather to which the root alone adds a piece.
+    scratch.pieces.assign(ranks.size(), {});
+    scratch.pieces[work.peer] = {0, work.values.size()};
+    Ring(context, ranks.size(), own, rank_of, slot, timeout, work.values, scratch).all_gather();
+    return;
+  }
+  const auto values = context.createUnboundBuffer(work.values.data(), work.values.size_bytes());
+  if (work.kind == CollectiveKind::send) {
+    values->send(rank_of(work.peer), slot);
+    values->waitSend(timeout);
+    return;
+  }
+  if (work.kind == CollectiveKind::receive) {
+    values->recv(rank_of(work.peer), slot);
+    values->waitRecv(timeout);
+    return;
+  }
+  const auto received =
+      context.createUnboundBuffer(work.received.data(), work.received.size_bytes());
+  std::vector<std::size_t> sent_at(ranks.size()), received_at(ranks.size());
+  std::exclusive_scan(work.sent_counts.begin(), work.sent_counts.end(), sent_at.begin(),
+                      std::size_t{0});
+  std::exclusive_scan(work.received_counts.begin(), work.received_counts.end(), received_at.begin(),
+                      std::size_t{0});
+  std::ranges::copy(work.values.subspan(sent_at[own], work.sent_counts[own]),
+                    work.received.begin() + static_cast<std::ptrdiff_t>(received_at[own]));
+  std::size_t sends = 0, receives = 0;
+  // Each round every member sends to another one, and receives from another one.
+  for (std::size_t round = 1; round < ranks.size(); ++round) {
+    const std::size_t to = (own + round) % ranks.size();
+    const std::size_t from = (own + ranks.size() - round) % ranks.size();
+    if (const std::size_t count = work.received_counts[from]; count > 0) {
+      received->recv(rank_of(from), slot, received_at[from] * sizeof(float), count * sizeof(float));
+      ++receives;
+    }
+    if (const std::size_t count = work.sent_counts[to]; count > 0) {
+      values->send(rank_of(to), slot, sent_at[to] * sizeof(float), count * sizeof(float));
+      ++sends;
+    }
+  }
+  for (; receives > 0; --receives) received->waitRecv(timeout);
+  for (; sends > 0; --sends) values->waitSend(timeout);
 }
 
 }  // namespace hocket

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/collective/collective.h"
@@ -29,5 +30,11 @@ struct RingScratch {
 /// silent for `timeout`.
 void run_ring(gloo::Context& context, const CollectiveWork& work, const CollectiveBlocks& blocks,
               std::chrono::milliseconds timeout, RingScratch& scratch);
+
+/// As run_ring(), for a broadcast, an all-to-all, a send or a receive among `ranks`, of which `own`
+/// is this one: a broadcast goes round the ring in segments, the others from rank to rank.
+void run_message(gloo::Context& context, const CollectiveWork& work,
+                 std::span<const std::int64_t> ranks, std::size_t own,
+                 std::chrono::milliseconds timeout, RingScratch& scratch);
 
 }  // namespace hocket

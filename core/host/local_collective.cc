@@ -14,8 +14,7 @@ class LocalCollective final : public Collective {
   LocalCollective(LocalGroup& group, int rank) : group_(group), rank_(rank) {}
 
   int rank() const override { return rank_; }
-  int world_size() const override { return group_.world_size_; }
-  int ranks_per_host() const override { return group_.ranks_per_host_; }
+  const Mesh& mesh() const override { return group_.mesh_; }
   std::int64_t timeout_ns() const override { return group_.timeout_ns_; }
 
   Result<void> run(const CollectiveWork& work) override { return group_.run(rank_, work); }
@@ -43,17 +42,16 @@ class LocalCollective final : public Collective {
 };
 
 LocalGroup::LocalGroup(int world_size, std::int64_t timeout_ns, int ranks_per_host)
-    : world_size_(world_size),
-      ranks_per_host_(ranks_per_host == 0 ? world_size : ranks_per_host),
+    : LocalGroup(Mesh({world_size, ranks_per_host == 0 ? world_size : ranks_per_host}),
+                 timeout_ns) {}
+
+LocalGroup::LocalGroup(const Mesh& mesh, std::int64_t timeout_ns)
+    : mesh_(mesh),
       timeout_ns_(timeout_ns),
-      messages_(static_cast<std::size_t>(world_size)) {
-  HOCKET_CHECK(world_size > 0, "a group has at least one rank");
-  HOCKET_CHECK(ranks_per_host_ > 0 && world_size % ranks_per_host_ == 0,
-               "hosts have equally many ranks");
-}
+      messages_(static_cast<std::size_t>(mesh.grid().ranks)) {}
 
 std::unique_ptr<Collective> LocalGroup::join(int rank) {
-  HOCKET_CHECK(rank >= 0 && rank < world_size_, "rank out of range");
+  HOCKET_CHECK(rank >= 0 && rank < mesh_.grid().ranks, "rank out of range");
   return std::make_unique<LocalCollective>(*this, rank);
 }
 
@@ -100,23 +98,60 @@ void spread_piece(const std::vector<CollectiveWork>& works, const CollectiveBloc
   }
 }
 
-}  // namespace
-
-void LocalGroup::carry_out(Meeting& meeting, const CollectiveBlocks& blocks) {
-  const auto& works = meeting.works;
-  for (const CollectiveWork& work : works) meeting.mismatch |= !same_part(work, works[0]);
-  if (meeting.mismatch) return;
+/// Carries out an all-reduce, a reduce-scatter or an all-gather. Returns whether all mean the same,
+/// as the functions below do.
+bool reduce(const std::vector<CollectiveWork>& works, const CollectiveBlocks& blocks) {
+  for (const CollectiveWork& work : works)
+    if (!same_part(work, works[0])) return false;
   for (std::size_t owner = 0; owner < works.size(); ++owner) {
     if (works[0].kind != CollectiveKind::all_gather) sum_piece(works, blocks, owner);
     if (works[0].kind != CollectiveKind::reduce_scatter) spread_piece(works, blocks, owner);
   }
+  return true;
 }
 
-Result<void> LocalGroup::run(int rank, const CollectiveWork& work) {
-  if (auto ok = check_kind(work.kind); !ok) return ok;
-  const CollectiveBlocks blocks(work, {world_size_, ranks_per_host_}, rank);
-  const std::size_t members = blocks.members();
-  const MeetingKey key{work.index, work.group, blocks.rank_of(0)};
+bool copy_from_root(const std::vector<CollectiveWork>& works) {
+  const CollectiveWork& root = works[works[0].peer];
+  for (const CollectiveWork& work : works)
+    if (!same_part(work, works[0]) || work.peer != works[0].peer) return false;
+  for (const CollectiveWork& work : works)
+    if (&work != &root) std::ranges::copy(root.values, work.values.begin());
+  return true;
+}
+
+bool exchange_all(const std::vector<CollectiveWork>& works) {
+  const std::size_t members = works.size();
+  for (const CollectiveWork& work : works)
+    if (work.kind != CollectiveKind::all_to_all) return false;
+  for (std::size_t from = 0; from < members; ++from) {
+    for (std::size_t to = 0; to < members; ++to)
+      if (works[from].sent_counts[to] != works[to].received_counts[from]) return false;
+  }
+  std::vector<std::size_t> at(members);  // in what each receives
+  for (std::size_t from = 0; from < members; ++from) {
+    std::span<const float> values = works[from].values;
+    for (std::size_t to = 0; to < members; ++to) {
+      const std::size_t count = works[from].sent_counts[to];
+      std::ranges::copy(values.first(count),
+                        works[to].received.begin() + static_cast<std::ptrdiff_t>(at[to]));
+      at[to] += count;
+      values = values.subspan(count);
+    }
+  }
+  return true;
+}
+
+/// Delivers the first work's message to the second.
+bool deliver(const std::vector<CollectiveWork>& works) {
+  if (works[0].values.size() != works[1].values.size()) return false;
+  std::ranges::copy(works[0].values, works[1].values.begin());
+  return true;
+}
+
+}  // namespace
+
+Result<void> LocalGroup::meet(const MeetingKey& key, std::size_t members, std::size_t own,
+                              const CollectiveWork& work, const auto& carry_out) {
   std::unique_lock lock(mutex_);
   // An index may be reused while a slow rank has not yet left the previous part with this index.
   const auto left = [&] {
@@ -126,9 +161,9 @@ Result<void> LocalGroup::run(int rank, const CollectiveWork& work) {
   if (const auto ok = wait(lock, left, "waiting for the other ranks to leave"); !ok) return ok;
   Meeting& meeting = meetings_[key];
   meeting.works.resize(members);
-  meeting.works[blocks.own()] = work;
+  meeting.works[own] = work;
   if (++meeting.arrived == members && !aborted_) {
-    carry_out(meeting, blocks);
+    meeting.mismatch = !carry_out(meeting.works);
     changed_.notify_all();
   }
   const auto met = wait(
@@ -145,6 +180,28 @@ Result<void> LocalGroup::run(int rank, const CollectiveWork& work) {
                        "; submit the same collectives with the same configuration on every rank");
   }
   return {};
+}
+
+Result<void> LocalGroup::run(int rank, const CollectiveWork& work) {
+  const std::int64_t first = mesh_.first_rank(work.group, rank);
+  if (!is_message(work.kind)) {
+    if (auto ok = check_kind(work.kind); !ok) return ok;
+    const CollectiveBlocks blocks(work, mesh_, rank);
+    return meet({work.index, work.group, first, -1, -1}, blocks.members(), blocks.own(), work,
+                [&](const auto& works) { return reduce(works, blocks); });
+  }
+  const std::vector<std::int64_t> ranks = mesh_.ranks_of(work.group, rank);
+  const auto own = static_cast<std::size_t>(std::ranges::find(ranks, rank) - ranks.begin());
+  if (auto ok = check_message(work, ranks.size(), own); !ok) return ok;
+  if (work.kind == CollectiveKind::broadcast) {
+    return meet({work.index, work.group, first, -1, -1}, ranks.size(), own, work, copy_from_root);
+  }
+  if (work.kind == CollectiveKind::all_to_all) {
+    return meet({work.index, work.group, first, -1, -1}, ranks.size(), own, work, exchange_all);
+  }
+  const bool sends = work.kind == CollectiveKind::send;
+  const std::int64_t from = sends ? rank : ranks[work.peer], to = sends ? ranks[work.peer] : rank;
+  return meet({work.index, work.group, first, from, to}, 2, sends ? 0 : 1, work, deliver);
 }
 
 Result<std::string> LocalGroup::hear(int rank) {

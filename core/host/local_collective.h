@@ -24,6 +24,7 @@ class LocalGroup {
   /// ranks are on one host.
   explicit LocalGroup(int world_size, std::int64_t timeout_ns = 30'000'000'000,
                       int ranks_per_host = 0);
+  LocalGroup(const Mesh& mesh, std::int64_t timeout_ns);
 
   /// Returns the collective of one rank; the group must outlive it.
   std::unique_ptr<Collective> join(int rank);
@@ -31,8 +32,10 @@ class LocalGroup {
  private:
   friend class LocalCollective;
 
-  /// Index, group and the group's first rank: a part has the same index in each group of a kind.
-  using MeetingKey = std::tuple<std::uint64_t, CollectiveGroup, std::int64_t>;
+  /// Index, group and the group's first rank: each group counts its parts by itself. For a message
+  /// from one rank to another also these two, otherwise −1.
+  using MeetingKey =
+      std::tuple<std::uint64_t, CollectiveGroup, std::int64_t, std::int64_t, std::int64_t>;
   struct Meeting {
     std::vector<CollectiveWork> works;  // by member
     std::size_t arrived = 0;
@@ -41,13 +44,15 @@ class LocalGroup {
   };
 
   Result<void> run(int rank, const CollectiveWork& work);
+  /// Runs `carry_out(meeting)` once all `members` have come with their works; `own` is this one.
+  Result<void> meet(const MeetingKey& key, std::size_t members, std::size_t own,
+                    const CollectiveWork& work, const auto& carry_out);
   Result<std::string> hear(int rank);
-  static void carry_out(Meeting& meeting, const CollectiveBlocks& blocks);
   /// Waits for `ready()`. A failure closes the group, so that no rank sums into values of a rank
   /// that left.
   Result<void> wait(std::unique_lock<std::mutex>& lock, const auto& ready, const char* what);
 
-  const int world_size_, ranks_per_host_;
+  const Mesh mesh_;
   const std::int64_t timeout_ns_;
   std::mutex mutex_;
   std::condition_variable changed_;

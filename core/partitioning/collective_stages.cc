@@ -5,11 +5,12 @@ namespace hocket::partitioning {
 std::vector<Stage> stages_of(CollectiveKind kind, CollectiveGroup group, const Rule& rule,
                              const RankGrid& grid) {
   using enum CollectiveKind;
-  using enum CollectiveGroup;
+  const CollectiveGroup inside{group.axes, GroupTier::inside},
+      between{group.axes, GroupTier::between};
   const bool halves =
       kind == all_reduce && rule.primitive == CollectivePrimitive::reduce_scatter_all_gather;
   const bool scatters = kind == reduce_scatter || halves, gathers = kind == all_gather || halves;
-  const bool grouped = rule.grouped && group == world && grid.hosts() > 1 &&
+  const bool grouped = rule.grouped && group.tier == GroupTier::whole && grid.hosts() > 1 &&
                        grid.ranks_per_host > 1 && (scatters || gathers || kind == all_reduce);
   std::vector<Stage> stages;
   if (!grouped) {

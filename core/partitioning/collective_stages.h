@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/partitioning/region_rules.h"
+#include "core/step/collective_group.h"
 #include "core/step/collective_kind.h"
 #include "core/step/rank_grid.h"
 

@@ -43,7 +43,7 @@ class PieceMaker {
   PieceMaker(const StepDescription& step, const Rules& rules, const std::vector<Sources>& items)
       : step_(step), chunks_(step.data.size()) {
     const auto communicated = communicated_data(step);
-    const RankGrid grid{step.ranks, step.ranks_per_host};
+    const Mesh mesh = mesh_of(step);
     items_.reserve(items.size());
     for (const Sources& sources : items) {
       CutItem& item = items_.emplace_back();
@@ -53,9 +53,10 @@ class PieceMaker {
       item.rule = &rules.rules[item.rule_index];
       if (task.collective) {
         item.collective = cut_collective(step, sources, *item.rule);
-        item.stages = changes_data(task)
-                          ? stages_of(*task.collective, task.group, *item.rule, grid)
-                          : std::vector<Stage>{{*task.collective, task.group, false}};
+        item.stages =
+            changes_data(task)
+                ? stages_of(*task.collective, task.group, *item.rule, mesh.grid_of(task.group.axes))
+                : std::vector<Stage>{{*task.collective, task.group, false}};
       } else {
         item.computation = cut_computation(task, *item.rule, communicated);
       }
@@ -187,7 +188,7 @@ class PieceMaker {
     if (item.stages.size() > 1 && !name.empty()) {
       stage_name += ' ';
       stage_name += to_string(stage.kind);
-      if (stage.group != CollectiveGroup::world) (stage_name += ' ') += to_string(stage.group);
+      if (stage.group.tier != GroupTier::whole) (stage_name += ' ') += to_string(stage.group.tier);
     }
     Piece& piece = add_piece(item, source, std::move(stage_name));
     piece.task.collective = stage.kind;

@@ -22,7 +22,7 @@ std::int64_t bounded_product(std::int64_t a, std::int64_t b) {
 
 /// Returns whether every rank owns a block of the data that `task` handles.
 bool is_of_blocks(const StepTask& task) {
-  return task.group == CollectiveGroup::between ||
+  return task.group.tier == GroupTier::between ||
          task.collective == CollectiveKind::reduce_scatter ||
          task.collective == CollectiveKind::all_gather ||
          task.collective == CollectiveKind::all_to_all;
@@ -50,9 +50,8 @@ CollectiveCut cut_collective(const StepDescription& step, const Sources& sources
   std::int64_t partition_bytes = rule.partition_bytes;
   const StepTask& task = step.tasks[sources.front()];
   if (is_of_blocks(task)) {
-    const std::int64_t blocks = task.group == CollectiveGroup::between
-                                    ? std::max<std::int64_t>(step.ranks / step.ranks_per_host, 1)
-                                    : step.ranks;
+    const RankGrid grid = mesh_of(step).grid_of(task.group.axes);
+    const std::int64_t blocks = task.group.tier == GroupTier::between ? grid.hosts() : grid.ranks;
     cut.of_block = true;
     cut.bytes = std::min(block_bytes(cut.total_bytes, blocks), cut.total_bytes);
     partition_bytes /= blocks;

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "core/sim/collective_cost.h"
-#include "core/step/rank_grid.h"
+#include "core/step/mesh.h"
 
 namespace hocket {
 namespace {
@@ -24,16 +24,11 @@ struct GroupShape {
 };
 
 GroupShape shape_of(const StepDescription& step, CollectiveGroup group) {
-  const RankGrid grid{step.ranks, step.ranks_per_host};
-  switch (group) {
-    case CollectiveGroup::inside:
-      return {grid.ranks_per_host, grid.ranks_per_host, 1};
-    case CollectiveGroup::between:
-      return {grid.hosts(), 1, grid.ranks_per_host};
-    case CollectiveGroup::world:
-      break;
-  }
-  return {grid.ranks, grid.ranks_per_host, 1};
+  // The hosts of a step that knows no other group may differ.
+  if (group == CollectiveGroup::world) return {step.ranks, step.ranks_per_host, 1};
+  const Mesh mesh = mesh_of(step);
+  const std::int64_t on_host = mesh.size_on_host(group);
+  return {mesh.size_of(group), on_host, mesh.crosses_hosts(group) ? mesh.groups_on_host(group) : 1};
 }
 
 PartCost cost_on(const Cluster& cluster, const GroupShape& shape, CollectiveKind kind,
@@ -57,14 +52,8 @@ PartCost share_of_ring(const StepDescription& step, const GroupShape& shape) {
 }
 
 std::optional<PartCost> known_cost(const StepDescription& step, CollectiveGroup group) {
-  switch (group) {
-    case CollectiveGroup::inside:
-      return step.collective_inside;
-    case CollectiveGroup::between:
-      return step.collective_between;
-    case CollectiveGroup::world:
-      break;
-  }
+  if (group == CollectiveGroup::inside) return step.collective_inside;
+  if (group == CollectiveGroup::between) return step.collective_between;
   return std::nullopt;
 }
 
@@ -79,8 +68,9 @@ PartCost given_cost(const StepDescription& step, CollectiveGroup group, Collecti
 }  // namespace
 
 LinkTier tier_of(const StepDescription& step, CollectiveGroup group) {
-  const bool one_host = step.ranks <= step.ranks_per_host;
-  return one_host || group == CollectiveGroup::inside ? LinkTier::host : LinkTier::network;
+  if (step.ranks <= step.ranks_per_host || group.tier == GroupTier::inside) return LinkTier::host;
+  if (group.axes.is_all()) return LinkTier::network;
+  return mesh_of(step).crosses_hosts(group) ? LinkTier::network : LinkTier::host;
 }
 
 PartCost part_cost(const StepDescription& step, CollectiveKind kind, CollectiveGroup group,
@@ -98,6 +88,7 @@ double least_ns_per_byte(const StepDescription& step, CollectiveKind kind, Colle
   StepDescription rings;
   rings.ranks = step.ranks;
   rings.ranks_per_host = step.ranks_per_host;
+  rings.mesh = step.mesh;
   rings.cluster = step.cluster;
   if (rings.cluster->algorithm == CollectiveAlgorithm::automatic)
     rings.cluster->algorithm = CollectiveAlgorithm::ring;

@@ -20,8 +20,9 @@ LinkTier tier_of(const StepDescription& step, CollectiveGroup group);
 
 /// Returns the cost of a part of `bytes`. `step` must be valid. A group of one rank costs nothing.
 ///
-/// With a cluster, the cost is collective_cost(). Groups between hosts, one for each place, run at
-/// the same time and share the network, so beta is multiplied by their number.
+/// With a cluster, the cost is collective_cost(). The groups of one kind run at the same time and
+/// share the network, so beta is multiplied by the number of those that a host has, if they cross
+/// hosts.
 ///
 /// Without a cluster, `step.collective` is the cost of a part of an all-reduce, a broadcast or an
 /// all-to-all over all ranks; a reduce-scatter or an all-gather costs half of it. In a group, the

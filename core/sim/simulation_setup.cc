@@ -81,6 +81,14 @@ Result<StepLayout> lay_out(const StepDescription& description) {
                        std::to_string(kMaxSimulatedTasks) +
                        " tasks over all ranks); give fewer ranks, or fewer different ones");
   }
+  // Parts begin when all ranks that differ have begun them, which would be false for groups of
+  // which each has some of these ranks.
+  const auto is_of_some = [](const StepTask& task) { return !task.group.axes.is_all(); };
+  if (layout.groups.size() > 1 && std::ranges::any_of(layout.step.tasks, is_of_some)) {
+    return failure(ErrorCode::invalid_argument,
+                   "groups of some axes cannot be predicted for ranks that differ, by "
+                   "rank_compute_scale, jitter or colocated servers");
+  }
   layout.captured = std::make_shared<const CapturedStep>(std::move(tasks));
   return layout;
 }
@@ -108,7 +116,7 @@ Result<void> check_communication(const StepDescription& step, const ScheduleConf
       continue;
     return refused("servers only sum gradients over all ranks, and \"" + task.name + "\" is " +
                    std::string(in_words(*task.collective)) + " of " +
-                   std::string(to_string(task.group)));
+                   mesh_of(step).name_of(task.group));
   }
   return {};
 }

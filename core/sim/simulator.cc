@@ -2,11 +2,11 @@
 
 #include <utility>
 
+#include "core/plan/overlap_bound.h"
 #include "core/sim/simulation_run.h"
 #include "core/sim/simulation_setup.h"
 #include "core/sim/steady_run.h"
 #include "core/sim/step_bound.h"
-#include "core/step/overlap_bound.h"
 
 namespace hocket {
 namespace {

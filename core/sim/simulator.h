@@ -66,7 +66,7 @@ struct Simulation {
   std::int64_t device_peak_bytes = 0;
   /// T*: no schedule on these streams and links is faster (core/sim/step_bound.h).
   std::int64_t bound_ns = 0;
-  /// η = (C + M − T) / (C + M − T*), see core/step/overlap_bound.h. C includes the other lanes of a
+  /// η = (C + M − T) / (C + M − T*), see core/plan/overlap_bound.h. C includes the other lanes of a
   /// placed step.
   double efficiency = 1;
   /// Durations of the simulated iterations, from the first.

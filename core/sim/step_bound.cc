@@ -9,10 +9,10 @@
 
 #include "core/partitioning/step_partition.h"
 #include "core/placement/described_placement.h"
+#include "core/plan/overlap_bound.h"
 #include "core/sim/part_cost.h"
 #include "core/sim/simulation_setup.h"
 #include "core/sim/steady_run.h"
-#include "core/step/overlap_bound.h"
 
 namespace hocket {
 namespace {
@@ -47,13 +47,14 @@ ScheduleConfig stages_of(const ScheduleConfig& config) {
   return stages;
 }
 
-/// Removes from `ns` the rounding of a stage between hosts: its share of a collective over all
-/// ranks may be rounded up to whole blocks, and less so in a bucket.
+/// Removes from `ns` the rounding of a stage between hosts: its share of a collective may be
+/// rounded up to whole blocks, and less so in a bucket.
 double unrounded(double ns, const StepDescription& step, const StepTask& stage,
                  const StepTask& source) {
-  if (stage.group != CollectiveGroup::between || source.group != CollectiveGroup::world) return ns;
+  if (stage.group.tier != GroupTier::between || source.group.tier != GroupTier::whole) return ns;
+  const RankGrid grid = mesh_of(step).grid_of(source.group.axes);
   const double share_bytes =
-      static_cast<double>(source.bytes) / static_cast<double>(step.ranks_per_host);
+      static_cast<double>(source.bytes) / static_cast<double>(grid.ranks_per_host);
   return ns * std::min(1.0, share_bytes / static_cast<double>(stage.bytes));
 }
 

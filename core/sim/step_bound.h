@@ -24,7 +24,7 @@ struct StepBound {
 /// and `config` must be valid. Each tier of links bounds the period on its own, since parts on one
 /// tier may run beside parts on the other.
 ///
-/// In the simple form, the bound is that of core/step/overlap_bound.h. In the general form it is
+/// In the simple form, the bound is that of core/plan/overlap_bound.h. In the general form it is
 /// the largest of: computation divided by streams, communication without overhead, and the period
 /// with unlimited streams and channels. Where computations may be divided, the last of these is
 /// that of the partitioned step.

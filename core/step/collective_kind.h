@@ -1,9 +1,10 @@
 #pragma once
 
-// Kinds of collectives in a step, and the groups of ranks among which they run. Any thread.
+// Kinds of collectives in a step. Any thread.
 //
 // Over parameter servers an all-reduce becomes parts that are pushed and parts that are pulled;
-// these two kinds are those of records of what ran, never of tasks.
+// these two kinds are those of records of what ran, never of tasks. A message between two ranks is
+// a send on one and a receive on the other; no task has these two kinds yet.
 
 #include <array>
 #include <cstddef>
@@ -20,9 +21,11 @@ enum class CollectiveKind : std::uint8_t {
   all_to_all,
   push,
   pull,
+  send,
+  receive,
 };
 
-/// Number of all kinds, with those of records.
+/// Number of the kinds that records can have: those of tasks, push and pull.
 inline constexpr std::size_t kRecordedKinds = 7;
 
 /// Kinds of tasks.
@@ -37,13 +40,16 @@ inline constexpr std::array<std::string_view, 5> kCollectiveKindNames{
 constexpr std::string_view to_string(CollectiveKind kind) {
   if (kind == CollectiveKind::push) return "push";
   if (kind == CollectiveKind::pull) return "pull";
+  if (kind == CollectiveKind::send) return "send";
+  if (kind == CollectiveKind::receive) return "receive";
   return kCollectiveKindNames[static_cast<std::size_t>(kind)];
 }
 
 /// Returns the name for messages to people: "all-reduce", …
 constexpr std::string_view in_words(CollectiveKind kind) {
-  constexpr std::array<std::string_view, kRecordedKinds> names{
-      "all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all", "push", "pull"};
+  constexpr std::array<std::string_view, kRecordedKinds + 2> names{
+      "all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all",
+      "push",       "pull",           "send",       "receive"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -60,25 +66,6 @@ constexpr CollectiveKind task_kind(CollectiveKind recorded) {
 /// Returns whether a record of `recorded` ends its part. A push does not: the part is pulled then.
 constexpr bool ends_part(CollectiveKind recorded) {
   return recorded != CollectiveKind::push;
-}
-
-/// Ranks that take part in a collective. Ranks are numbered host by host (core/step/rank_grid.h),
-/// so that only the group `world` mixes links of different bandwidth.
-enum class CollectiveGroup : std::uint8_t {
-  world,  ///< all ranks
-  /// Ranks on this rank's host.
-  inside,
-  /// Ranks at this rank's place on every host.
-  between,
-};
-
-inline constexpr std::array<CollectiveGroup, 3> kCollectiveGroups{
-    CollectiveGroup::world, CollectiveGroup::inside, CollectiveGroup::between};
-
-/// "world", …
-constexpr std::string_view to_string(CollectiveGroup group) {
-  constexpr std::array<std::string_view, 3> names{"world", "inside", "between"};
-  return names[static_cast<std::size_t>(group)];
 }
 
 }  // namespace hocket

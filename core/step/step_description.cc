@@ -70,13 +70,14 @@ struct Totals {
   /// Assumes the finest division that a configuration may request.
   double compute_ns = 0;
   std::int64_t bytes = 0;
-  /// Bytes on the links: groups between hosts share one link.
+  /// Bytes on the links: the groups of one kind share a host's.
   double link_bytes = 0;
 };
 
 Totals totals_of(const StepDescription& step) {
   // Elements are in range by now, and few enough that nothing overflows.
   Totals totals;
+  const Mesh mesh = mesh_of(step);
   const auto most_pieces = static_cast<double>(find_knob("compute_parts")->high);
   for (const StepLayer& layer : step.layers) {
     totals.compute_ns += static_cast<double>(layer.forward_ns + layer.backward_ns);
@@ -90,7 +91,8 @@ Totals totals_of(const StepDescription& step) {
       piece_ns = std::max(piece_ns, dimension.piece_ns);
     totals.compute_ns += most_pieces * static_cast<double>(piece_ns);
     totals.bytes += task.bytes;
-    const std::int64_t groups = task.group == CollectiveGroup::between ? step.ranks_per_host : 1;
+    const std::int64_t groups =
+        task.group == CollectiveGroup::world ? 1 : mesh.groups_on_host(task.group);
     totals.link_bytes += static_cast<double>(task.bytes) * static_cast<double>(groups);
   }
   return totals;
@@ -287,17 +289,36 @@ Result<void> check_places(const StepDescription& step) {
   return {};
 }
 
-/// Checks that only collectives have a group, and that all hosts have equally many ranks.
+/// Checks that only collectives have a group, that all hosts have equally many ranks, and that what
+/// the links cost is known for groups of some axes alone.
 Result<void> check_group(const StepDescription& step, const StepTask& task,
                          const std::string& path) {
-  if (task.group == CollectiveGroup::world) return {};
-  if (!task.collective)
-    return wrong(path + ".group", "nothing, as it is no collective", to_string(task.group));
-  if (step.ranks % step.ranks_per_host == 0) return {};
+  const CollectiveGroup group = task.group;
+  if (group == CollectiveGroup::world) return {};
+  const std::string found = group.axes.is_all() ? std::string(to_string(group.tier)) : "axes";
+  if (!task.collective) return wrong(path + ".group", "nothing, as it is no collective", found);
+  if (step.ranks % step.ranks_per_host != 0) {
+    return wrong(path + ".group",
+                 "\"world\" where ranks_per_host (" + std::to_string(step.ranks_per_host) +
+                     ") does not divide ranks (" + std::to_string(step.ranks) + ")",
+                 found);
+  }
+  if (group.axes.is_all()) return {};
+  const unsigned known = (1U << step.mesh.size()) - 1;
+  if (group.axes == AxisSet::none() || (group.axes.bits() & ~known) != 0)
+    return wrong(path + ".group", "axes of the mesh", found);
+  if (step.cluster) return {};
   return wrong(path + ".group",
-               "\"world\" where ranks_per_host (" + std::to_string(step.ranks_per_host) +
-                   ") does not divide ranks (" + std::to_string(step.ranks) + ")",
-               to_string(task.group));
+               "\"world\", \"inside\" or \"between\" where \"links\" are not known: the cost of a "
+               "part among all ranks does not tell that among some",
+               mesh_of(step).name_of(group));
+}
+
+Result<void> check_mesh(const StepDescription& step) {
+  if (step.mesh.empty()) return {};
+  const auto mesh = Mesh::make(step.mesh, {step.ranks, step.ranks_per_host});
+  HOCKET_TRY(mesh);
+  return {};
 }
 
 Result<void> check_tasks(const StepDescription& step) {
@@ -368,6 +389,12 @@ Result<void> check_costs(const StepDescription& step) {
 
 }  // namespace
 
+Mesh mesh_of(const StepDescription& step) {
+  const bool is_grid = step.ranks % step.ranks_per_host == 0;
+  const RankGrid grid{step.ranks, is_grid ? step.ranks_per_host : 1};
+  return step.mesh.empty() ? Mesh(grid) : Mesh::make(step.mesh, grid).value();
+}
+
 bool has_collective_cost(const StepDescription& step) {
   return !step.servers || step.cluster || step.collective != PartCost{};
 }
@@ -390,8 +417,8 @@ Result<void> validate(const StepDescription& step) {
                    "found " +
                        std::string(step.layers.empty() ? "none" : "both"));
   }
-  for (const auto check : {check_costs, check_ranks, check_layers, check_tasks, check_places,
-                           check_totals, check_memory}) {
+  for (const auto check : {check_costs, check_ranks, check_mesh, check_layers, check_tasks,
+                           check_places, check_totals, check_memory}) {
     if (auto ok = check(step); !ok) return ok;
   }
   return {};

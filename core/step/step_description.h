@@ -16,8 +16,10 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/step/collective_group.h"
 #include "core/step/collective_kind.h"
 #include "core/step/link.h"
+#include "core/step/mesh.h"
 #include "core/step/task.h"
 
 namespace hocket {
@@ -140,6 +142,8 @@ struct StepDescription {
 
   std::int64_t ranks = 1;
   std::int64_t ranks_per_host = 1;
+  /// Axes in which the ranks form groups, the outermost first; empty: hosts and places alone.
+  std::vector<MeshAxis> mesh;
   /// Activation bytes of one micro-batch, and the memory available for them; 0: no known limit.
   std::int64_t micro_batch_bytes = 0, memory_limit_bytes = 0;
   /// Memory of the device that the step is placed on; 0: all data have room where tasks run.
@@ -189,6 +193,10 @@ inline constexpr std::int64_t kMaxStepBytes = std::int64_t{1} << 50;
 /// Limit on the time of all compute tasks on the slowest rank, on that of all bytes at
 /// `beta_ns_per_byte` or over the slowest link, and on that of a copy for each access to data.
 inline constexpr std::int64_t kMaxStepNs = 1'000'000'000'000'000;
+
+/// Returns the mesh of the ranks. Where ranks_per_host does not divide them, which only a step
+/// without other groups than `world` may have, each rank counts as a host of its own.
+Mesh mesh_of(const StepDescription& step);
 
 /// Returns whether the description says what collectives cost. One with servers need not; then only
 /// communication=parameter_server can be predicted.

@@ -41,7 +41,7 @@ constexpr std::array<AccessField, 3> kAccessFields{
 /// Reads the tasks of the general form and replaces names of data by indices.
 class TaskReader {
  public:
-  explicit TaskReader(StepDescription& step) : step_(step) {}
+  TaskReader(StepDescription& step, const Mesh& mesh) : step_(step), mesh_(mesh) {}
 
   void read(JsonReader& reader) {
     read_tasks(reader);
@@ -74,6 +74,10 @@ class TaskReader {
     StepTask task;
     reader.choice("kind", task.collective, kTaskKinds, std::nullopt);
     step::visit_task(reader, task);
+    const auto read_group = [&](const JsonValue& group) {
+      group.take(mesh_.parse_group(group.text()), task.group);
+    };
+    if (task.collective) reader.value("group", read_group, kOptional);
     for (const auto& [field, mode] : kAccessFields) {
       const auto read_name = [&, mode = mode](const JsonValue& name) {
         access(task, name.text(), mode);
@@ -206,6 +210,7 @@ class TaskReader {
   }
 
   StepDescription& step_;
+  const Mesh& mesh_;
   /// Names in any task's `after`, and names of the tasks read so far.
   std::unordered_set<std::string> followed_, earlier_;
   std::unordered_map<std::string, std::uint32_t> data_;
@@ -262,8 +267,22 @@ void read_layer(JsonReader& fields, StepLayer& layer) {
   step::visit_layer(fields, layer);
 }
 
+void read_axis(JsonReader& fields, MeshAxis& axis) {
+  step::visit_axis(fields, axis);
+}
+
+/// Reads the mesh; without axes if these fit no ranks.
+Mesh read_mesh(JsonReader& reader, StepDescription& step) {
+  Mesh mesh;
+  reader.parts("mesh", step.mesh, read_axis, kMostAxes, kOptional);
+  if (!step.mesh.empty())
+    reader.self().take(Mesh::make(step.mesh, {step.ranks, step.ranks_per_host}), mesh);
+  return mesh;
+}
+
 void read_step(JsonReader& reader, StepDescription& step) {
   step::visit_step(reader, step);
+  const Mesh mesh = read_mesh(reader, step);
   reader.object(
       "collective", [&](JsonReader& cost) { read_cost(cost, step.collective); }, kOptional);
   reader.part("collective_inside", step.collective_inside, read_cost);
@@ -284,7 +303,7 @@ void read_step(JsonReader& reader, StepDescription& step) {
   };
   reader.array("rank_compute_scale", read_scale, kOptional);
   reader.parts("layers", step.layers, read_layer, kAnySize, kOptional);
-  TaskReader(step).read(reader);
+  TaskReader(step, mesh).read(reader);
 }
 
 bool communicates(const StepDescription& step) {
@@ -351,10 +370,11 @@ json dimension_to_json(const StepDescription& step, const Dimension& dimension) 
   return writer.take();
 }
 
-json task_to_json(const StepDescription& step, const StepTask& task) {
+json task_to_json(const StepDescription& step, const Mesh& mesh, const StepTask& task) {
   Writer writer;
   writer.value("kind", task.collective ? to_string(*task.collective) : kCompute);
   step::visit_task(writer, task);
+  if (task.group != CollectiveGroup::world) writer.value("group", mesh.name_of(task.group));
   for (const auto& [field, mode] : kAccessFields) {
     json names = json::array();
     for (const Access& access : task.accesses) {
@@ -465,6 +485,13 @@ json to_json(const StepDescription& step) {
   writer.value("format", kStepFormat);
   writer.value("version", kStepVersion);
   step::visit_step(writer, step);
+  json axes = json::array();
+  for (const MeshAxis& axis : step.mesh) {
+    Writer fields;
+    step::visit_axis(fields, axis);
+    axes.push_back(fields.take());
+  }
+  if (!axes.empty()) writer.value("mesh", std::move(axes));
   write_costs(writer, step);
   json elements = json::array();
   for (const StepLayer& layer : step.layers) {
@@ -472,7 +499,8 @@ json to_json(const StepDescription& step) {
     step::visit_layer(fields, layer);
     elements.push_back(fields.take());
   }
-  for (const StepTask& task : step.tasks) elements.push_back(task_to_json(step, task));
+  const Mesh mesh = mesh_of(step);
+  for (const StepTask& task : step.tasks) elements.push_back(task_to_json(step, mesh, task));
   writer.value(step.layers.empty() ? "tasks" : "layers", std::move(elements));
   if (json places = places_to_json(step); !places.empty()) writer.value("data", std::move(places));
   return writer.take();

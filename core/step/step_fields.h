@@ -26,10 +26,6 @@ inline constexpr std::array<Word<JitterKind>, 5> kJitterKinds{
      {"lognormal", JitterKind::lognormal},
      {"exponential", JitterKind::exponential}}};
 
-inline constexpr std::array<Word<CollectiveGroup>, 3> kGroups{
-    {{"world", CollectiveGroup::world},
-     {"inside", CollectiveGroup::inside},
-     {"between", CollectiveGroup::between}}};
 inline constexpr std::array<Word<DimensionKind>, 3> kDimensionKinds{
     {{"outer", DimensionKind::outer},
      {"contraction", DimensionKind::contraction},
@@ -57,7 +53,13 @@ void visit_layer(Visitor& visitor, T& layer) {
   visitor.time("backward_ns", layer.backward_ns, kMaxStepTaskNs, 0);
 }
 
-/// Visits all fields except the kind, the accesses and the dimensions.
+template <class Visitor, class T>
+void visit_axis(Visitor& visitor, T& axis) {
+  visitor.text("name", axis.name, "");
+  visitor.integer("size", axis.size, 1, kMaxStepRanks);
+}
+
+/// Visits all fields except the kind, the group, the accesses and the dimensions.
 template <class Visitor, class T>
 void visit_task(Visitor& visitor, T& task) {
   visitor.text("name", task.name, "");
@@ -71,7 +73,6 @@ void visit_task(Visitor& visitor, T& task) {
   visitor.integer("priority", task.priority, 0, kPriorityLevels - 1, 0);
   visitor.text("region", task.place.region, "");
   visitor.integer("micro_batch", task.place.micro_batch, 0, kMaxMicroBatch, kNoMicroBatch);
-  if (task.collective) visitor.choice("group", task.group, kGroups, CollectiveGroup::world);
 }
 
 /// Visits all fields except the slices.

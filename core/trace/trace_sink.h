@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/step/collective_group.h"
 #include "core/step/collective_kind.h"
 #include "core/step/task.h"
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/plan/overlap_bound.h"
 #include "core/protocol/workload.h"
 #include "core/step/link.h"
-#include "core/step/overlap_bound.h"
 #include "core/trace/trace_sink.h"
 
 namespace hocket {

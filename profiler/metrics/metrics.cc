@@ -89,6 +89,8 @@ double bus_factor(CollectiveKind kind, std::int64_t ranks) {
     case CollectiveKind::broadcast:
     case CollectiveKind::push:
     case CollectiveKind::pull:
+    case CollectiveKind::send:
+    case CollectiveKind::receive:
       break;
   }
   return 1;

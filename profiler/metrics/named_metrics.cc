@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/statistics.h"
-#include "core/step/overlap_bound.h"
+#include "core/plan/overlap_bound.h"
 #include "profiler/metrics/metrics.h"
 
 namespace hocket {

@@ -233,10 +233,11 @@ class Assembly {
                          .step = event.step,
                          .bytes = event.bytes,
                          .sequence = event.sequence};
-      if (event.kind == TraceKind::communication &&
-          (event.group == CollectiveGroup::world || !groups_.empty())) {
+      // Which ranks a set of axes means is not known here.
+      if (event.kind == TraceKind::communication && event.group.axes.is_all() &&
+          (event.group.tier == GroupTier::whole || !groups_.empty())) {
         record.collective = event.collective;
-        record.group = group_number(event.group);
+        record.group = group_number(event.group.tier);
       }
       if (kept.submission != kUnknown) {
         record.submitted_ns = log_.submissions[kept.submission].submitted_ns;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/step/collective_group.h"
 #include "core/step/collective_kind.h"
 #include "core/step/rank_grid.h"
 #include "core/trace/rank_trace.h"
@@ -15,14 +16,14 @@ namespace hocket {
 /// "place 1" the second rank of every host. None if the grid is not known or is none.
 std::vector<TraceGroup> communication_groups(std::int64_t rank, const RankGrid& grid);
 
-/// Returns the TraceRecord::group of a group, if communication_groups() has any.
-constexpr std::int32_t group_number(CollectiveGroup group) {
-  switch (group) {
-    case CollectiveGroup::world:
+/// Returns the TraceRecord::group of a group of all axes, if communication_groups() has any.
+constexpr std::int32_t group_number(GroupTier tier) {
+  switch (tier) {
+    case GroupTier::whole:
       break;
-    case CollectiveGroup::inside:
+    case GroupTier::inside:
       return 0;
-    case CollectiveGroup::between:
+    case GroupTier::between:
       return 1;
   }
   return kAllRanks;

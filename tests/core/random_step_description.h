@@ -46,6 +46,7 @@ class RandomStepDescription {
       step_.jitter = {JitterKind(below(5)), number(1), static_cast<std::uint64_t>(below(1 << 30))};
     if (below(2)) step_.quality = {1 + number(50), "busy"};
     if (below(4) == 0) step_.prediction_withheld = "bytes are not known";
+    if (step_.cluster && below(2)) add_mesh();
     const auto count = 1 + below(20);
     const bool simple = below(2);
     for (int i = 0; i < count; ++i) simple ? add_layer() : add_task(i);
@@ -66,6 +67,14 @@ class RandomStepDescription {
     return texts[static_cast<std::size_t>(below(5))];
   }
 
+  /// Axes of hosts of their own, and one within the hosts.
+  void add_mesh() {
+    if (step_.ranks % step_.ranks_per_host != 0) return;
+    step_.mesh = {{"pipeline", 1},
+                  {"data", step_.ranks / step_.ranks_per_host},
+                  {"tensor", step_.ranks_per_host}};
+  }
+
   void add_layer() {
     step_.layers.push_back({text(), below(1 << 30), below(1'000'000'000), below(1'000'000'000)});
   }
@@ -79,7 +88,10 @@ class RandomStepDescription {
       task.collective = kCollectiveKinds[kind];
       task.bytes = 1 + below(1 << 30);
       if (step_.ranks % step_.ranks_per_host == 0)
-        task.group = kCollectiveGroups[static_cast<std::size_t>(below(3))];
+        task.group = kWorldGroups[static_cast<std::size_t>(below(3))];
+      // A set of all axes is read as the world.
+      if (!step_.mesh.empty() && below(2))
+        task.group.axes = AxisSet::of(static_cast<std::size_t>(below(3)));
     } else {
       task.duration_ns = below(1'000'000'000);
     }

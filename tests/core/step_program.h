@@ -266,21 +266,21 @@ class StepInterpreter {
   }
 
   bool is_member(CollectiveGroup group, std::int64_t a, std::int64_t b) const {
-    return group == CollectiveGroup::world ||
-           (group == CollectiveGroup::inside && grid_.host_of(a) == grid_.host_of(b)) ||
-           (group == CollectiveGroup::between && grid_.place_of(a) == grid_.place_of(b));
+    return group.tier == GroupTier::whole ||
+           (group.tier == GroupTier::inside && grid_.host_of(a) == grid_.host_of(b)) ||
+           (group.tier == GroupTier::between && grid_.place_of(a) == grid_.place_of(b));
   }
 
   /// Returns the rank that has block `block` in the group of `rank` (core/collective/collective.h);
   /// −1 if the block does not belong to the group.
   std::int64_t owner(CollectiveGroup group, std::int64_t rank, std::int64_t block) const {
     const std::int64_t place = block / grid_.hosts(), host = block % grid_.hosts();
-    switch (group) {
-      case CollectiveGroup::world:
+    switch (group.tier) {
+      case GroupTier::whole:
         return host * grid_.ranks_per_host + place;
-      case CollectiveGroup::inside:
+      case GroupTier::inside:
         return grid_.host_of(rank) * grid_.ranks_per_host + place;
-      case CollectiveGroup::between:
+      case GroupTier::between:
         return place == grid_.place_of(rank) ? host * grid_.ranks_per_host + place : -1;
     }
     return -1;

@@ -1,5 +1,7 @@
 #include "core/cuda/collectives/device_groups.h"
 
+#include <algorithm>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -9,59 +11,67 @@
 
 namespace hocket {
 
-DeviceGroups::DeviceGroups(DeviceCollective& world, const RankGrid& grid)
-    : world_(world), grid_(grid) {
-  HOCKET_CHECK(world.world_size() == grid.ranks, "the grid is of the ranks that exchange");
+DeviceGroups::DeviceGroups(DeviceCollective& world, const Mesh& mesh, std::vector<AxisSet> axes)
+    : world_(world), mesh_(mesh), axes_(std::move(axes)) {
+  HOCKET_CHECK(world.world_size() == mesh.grid().ranks, "the mesh is of the ranks that exchange");
 }
 
 Result<void> DeviceGroups::open(int channels) {
   if (auto ok = world_.open(channels); !ok) return ok;
-  if (grid_.hosts() == 1 || grid_.ranks_per_host == 1) return {};
-  if (!inside_) {
+  if (!is_split_) {
     if (auto ok = split(); !ok) return ok;
   }
-  if (auto ok = inside_->open(channels); !ok) return failure(ok.error().in("inside the host"));
-  if (auto ok = between_->open(channels); !ok) return failure(ok.error().in("between the hosts"));
+  for (const Group& group : groups_) {
+    if (auto ok = group.ranks->open(channels); !ok)
+      return failure(ok.error().in("group " + mesh_.name_of(group.group)));
+  }
   return {};
 }
 
 Result<void> DeviceGroups::split() {
-  auto inside = world_.split(static_cast<int>(grid_.host_of(rank())));
-  if (!inside) return failure(inside.error().in("inside the host"));
-  auto between = world_.split(static_cast<int>(grid_.place_of(rank())));
-  if (!between) return failure(between.error().in("between the hosts"));
-  std::lock_guard lock(mutex_);
-  inside_ = std::move(*inside);
-  between_ = std::move(*between);
-  if (!is_aborted_) return {};
-  inside_->abort();
-  between_->abort();
-  return failure(ErrorCode::unavailable, "the collectives of this rank were aborted");
+  std::vector<CollectiveGroup> wanted{CollectiveGroup::inside, CollectiveGroup::between};
+  for (const AxisSet axes : axes_)
+    for (const GroupTier tier : kGroupTiers) wanted.push_back({axes, tier});
+  for (const CollectiveGroup group : wanted) {
+    const std::int64_t size = mesh_.size_of(group);
+    if (size == 1 || size == mesh_.grid().ranks || of(group)) continue;
+    auto ranks = world_.split(static_cast<int>(mesh_.first_rank(group, rank())));
+    if (!ranks) return failure(ranks.error().in("group " + mesh_.name_of(group)));
+    std::lock_guard lock(mutex_);
+    groups_.push_back({group, std::move(*ranks)});
+    if (!is_aborted_) continue;
+    groups_.back().ranks->abort();
+    return failure(ErrorCode::unavailable, "the collectives of this rank were aborted");
+  }
+  is_split_ = true;
+  return {};
 }
 
 DeviceCollective* DeviceGroups::of(CollectiveGroup group) {
-  if (group == CollectiveGroup::world) return &world_;
-  const bool is_inside = group == CollectiveGroup::inside;
-  const std::int64_t members = is_inside ? grid_.ranks_per_host : grid_.hosts();
-  if (members == grid_.ranks) return &world_;
-  if (members == 1) return nullptr;
-  HOCKET_CHECK(inside_ && between_, "open() the groups first");
-  return is_inside ? inside_.get() : between_.get();
+  if (mesh_.size_of(group) == mesh_.grid().ranks) return &world_;
+  const auto found = std::ranges::find_if(
+      groups_, [&](const Group& made) { return mesh_.are_equal(made.group, group); });
+  return found == groups_.end() ? nullptr : found->ranks.get();
 }
 
 Result<void> DeviceGroups::exchange(const PartWork& part, int channel, DeviceStream stream) {
   if (auto ok = check_kind(part.collective.kind); !ok) return ok;
-  DeviceCollective* const group = of(part.collective.group);
-  if (!group) return {};
-  find_pieces(part, grid_, rank(), pieces_);
-  return group->exchange(part.collective.kind, pieces_, channel, stream);
+  const CollectiveGroup group = part.collective.group;
+  DeviceCollective* const ranks = of(group);
+  if (!ranks && mesh_.size_of(group) == 1) return {};
+  if (!ranks)
+    return invalid("no communicator was made for the group " + mesh_.name_of(group) +
+                   ": name its axes when the groups are made");
+  find_pieces(part, mesh_, rank(), pieces_);
+  return ranks->exchange(part.collective.kind, pieces_, channel, stream);
 }
 
 Result<void> DeviceGroups::health() {
   if (auto ok = world_.health(); !ok) return ok;
-  if (!inside_) return {};
-  if (auto ok = inside_->health(); !ok) return ok;
-  return between_->health();
+  if (!is_split_) return {};
+  for (const Group& group : groups_)
+    if (auto ok = group.ranks->health(); !ok) return ok;
+  return {};
 }
 
 // Aborts all groups concurrently: one abort may end only when another group's collectives have
@@ -70,9 +80,9 @@ void DeviceGroups::abort() {
   const std::jthread groups([this] {
     std::lock_guard lock(mutex_);
     is_aborted_ = true;
-    if (!inside_) return;
-    const std::jthread inside([this] { inside_->abort(); });
-    between_->abort();
+    std::vector<std::jthread> aborts;
+    for (const Group& group : groups_)
+      aborts.emplace_back([&ranks = *group.ranks] { ranks.abort(); });
   });
   world_.abort();
 }

@@ -1,12 +1,13 @@
 #pragma once
 
-// All ranks and the groups they form (core/step/rank_grid.h): the ranks of a host, and the ranks at
-// one place on every host. Each group is a DeviceCollective of its own. When every host has one
-// rank, or all ranks are on one host, a group is either all ranks or a single rank, and no group is
-// created.
+// All ranks and the groups they form (core/step/mesh.h): the tiers of all ranks, and the sets of
+// axes that are asked for, with their tiers. Each group is a DeviceCollective of its own, made when
+// the channels are first opened, since all ranks must take part in making it. Groups of the same
+// ranks are one; one of all ranks or of a single rank is not made.
 //
 // open() and exchange() must be called by one thread at a time; health() and abort() by any.
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -14,22 +15,23 @@
 #include "core/base/result.h"
 #include "core/cuda/collectives/device_collective.h"
 #include "core/scheduler/executor.h"
-#include "core/step/rank_grid.h"
+#include "core/step/mesh.h"
 
 namespace hocket {
 
 class DeviceGroups {
  public:
-  /// `world` must have the ranks of `grid` and must outlive the groups.
-  DeviceGroups(DeviceCollective& world, const RankGrid& grid);
+  /// `world` must have the ranks of `mesh` and must outlive the groups. `axes` are the same, in the
+  /// same order, on every rank.
+  DeviceGroups(DeviceCollective& world, const Mesh& mesh, std::vector<AxisSet> axes = {});
 
   /// Prepares `channels` channels of each group; the first call also creates the groups. Blocks
   /// until all ranks have called it; nothing may be in flight.
   Result<void> open(int channels);
 
   /// Puts `part` into `stream`; only its kind, group, values, blocks and bucket are used. All ranks
-  /// must make the calls on a channel in the same order. Returns invalid_argument for an
-  /// unsupported kind.
+  /// of a group must make the calls on a channel in the same order. Returns invalid_argument for
+  /// an unsupported kind, and for a group whose axes were not asked for.
   Result<void> exchange(const PartWork& part, int channel, DeviceStream stream);
 
   /// As in DeviceCollective, for all groups.
@@ -37,19 +39,27 @@ class DeviceGroups {
   void abort();
 
   int rank() const { return world_.rank(); }
-  const RankGrid& grid() const { return grid_; }
+  const Mesh& mesh() const { return mesh_; }
 
  private:
-  /// Returns the collective of `group`; null when this rank is alone in it.
+  struct Group {
+    CollectiveGroup group;
+    std::unique_ptr<DeviceCollective> ranks;
+  };
+
+  /// Returns the collective of `group`; null if it was not made.
   DeviceCollective* of(CollectiveGroup group);
   Result<void> split();
 
   DeviceCollective& world_;
-  const RankGrid grid_;
+  const Mesh mesh_;
+  const std::vector<AxisSet> axes_;
   std::vector<DevicePiece> pieces_;  // scratch
   std::mutex mutex_;
-  // Guarded by mutex_, since other threads than that of open() use them:
-  std::unique_ptr<DeviceCollective> inside_, between_;
+  /// Set once groups_ changes no more.
+  std::atomic<bool> is_split_ = false;
+  // Guarded by mutex_ until then:
+  std::vector<Group> groups_;
   bool is_aborted_ = false;
 };
 

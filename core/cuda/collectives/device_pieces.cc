@@ -34,7 +34,7 @@ struct OwnedRange {
 
 }  // namespace
 
-void find_pieces(const PartWork& part, const RankGrid& grid, int rank,
+void find_pieces(const PartWork& part, const Mesh& mesh, int rank,
                  std::vector<DevicePiece>& pieces) {
   pieces.clear();
   const std::span<const std::span<float>> spans = spans_of(part);
@@ -42,11 +42,11 @@ void find_pieces(const PartWork& part, const RankGrid& grid, int rank,
   for (const std::span<float>& values : spans) size += values.size();
   const CollectiveWork& work = part.collective;
   const bool owned = work.kind != CollectiveKind::all_reduce;
-  if (!owned && work.group == CollectiveGroup::world && work.end == 0) {
+  if (!owned && work.group.tier == GroupTier::whole && work.end == 0) {
     add_pieces(spans, {0, size}, 0, pieces);
     return;
   }
-  const CollectiveBlocks blocks(BlockCut{work.group, size, work.begin, work.end}, grid, rank);
+  const CollectiveBlocks blocks(BlockCut{work.group, size, work.begin, work.end}, mesh, rank);
   std::vector<OwnedRange> ranges;
   for (std::size_t member = 0; member < blocks.members(); ++member) {
     for (const ValueRange& range : blocks.piece(member))

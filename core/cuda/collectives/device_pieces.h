@@ -13,7 +13,7 @@ namespace hocket {
 /// Replaces `pieces` by those of `part`, in the order in which they lie in its values. Owners are
 /// numbered among the members of its group. Adjacent pieces are joined where that changes no
 /// result; no piece is empty.
-void find_pieces(const PartWork& part, const RankGrid& grid, int rank,
+void find_pieces(const PartWork& part, const Mesh& mesh, int rank,
                  std::vector<DevicePiece>& pieces);
 
 }  // namespace hocket

@@ -217,6 +217,8 @@ class NcclCollective final : public DeviceCollective {
       case CollectiveKind::all_to_all:
       case CollectiveKind::push:
       case CollectiveKind::pull:
+      case CollectiveKind::send:
+      case CollectiveKind::receive:
         break;
     }
     return ncclInvalidArgument;

@@ -28,7 +28,7 @@ DeviceExecutor::DeviceExecutor(DeviceDriver& driver, DeviceGroups& groups, Devic
       messages_(messages),
       clock_(clock),
       options_(options) {
-  HOCKET_CHECK(groups.rank() == messages.rank() && groups.grid() == messages.grid(),
+  HOCKET_CHECK(groups.rank() == messages.rank() && groups.mesh() == messages.mesh(),
                "the same ranks exchange messages and sums");
 }
 

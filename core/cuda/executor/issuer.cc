@@ -35,7 +35,7 @@ Issuer::Issuer(const IssuerParts& parts, std::unique_ptr<DeviceQueues> queues)
       issue_(parts.driver, *queues_, parts.memory, parts.groups),
       host_tasks_(parts.driver),
       last_progress_ns_(parts.clock.now_ns()) {
-  if (parts.groups.grid().ranks > 1)
+  if (parts.groups.mesh().grid().ranks > 1)
     exchanges_ = std::make_unique<ExchangeThread>(parts.driver, parts.groups, parts.marker);
 }
 

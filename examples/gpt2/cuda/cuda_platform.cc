@@ -92,7 +92,7 @@ class CudaPlatform final : public Platform {
     auto collective = connect_devices(messages_, *driver_);
     HOCKET_TRY(collective);
     collective_ = std::move(*collective);
-    groups_.emplace(*collective_, messages_.grid());
+    groups_.emplace(*collective_, messages_.mesh());
     return {};
   }
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "core/plan/overlap_bound.h"
 #include "core/protocol/job_report.h"
-#include "core/step/overlap_bound.h"
 #include "examples/gpt2/job/job_options.h"
 #include "examples/gpt2/model/model.h"
 

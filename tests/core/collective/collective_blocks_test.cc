@@ -6,13 +6,16 @@
 #include <random>
 #include <set>
 
+#include "tests/core/step/random_mesh.h"
+
 namespace hocket {
 namespace {
 
 struct RandomWork {
   explicit RandomWork(std::uint64_t seed) : random(seed) {
-    grid.ranks_per_host = pick(1, 5);
-    grid.ranks = grid.ranks_per_host * pick(1, 5);
+    mesh = random_mesh(random);
+    work.group = {random_axes(mesh, random)};
+    grid = mesh.grid_of(work.group.axes);
     values.resize(static_cast<std::size_t>(pick(0, 3) == 0 ? pick(0, 40) : pick(0, 3000)));
     work.values = values;
     if (pick(0, 1) == 0) return;
@@ -32,10 +35,13 @@ struct RandomWork {
     const bool whole = work.begin == 0 && work.end == 0;
     return whole || (i % block() >= work.begin && i % block() < work.end);
   }
+  /// Returns the rank's index in the grid of the group's axes.
+  std::int64_t index(std::int64_t rank) const { return mesh.index_in(work.group.axes, rank); }
   std::int64_t owner_block(std::size_t i) const { return static_cast<std::int64_t>(i / block()); }
 
   std::mt19937_64 random;
-  RankGrid grid;
+  Mesh mesh;
+  RankGrid grid;  // of the group's axes
   std::vector<float> values;
   CollectiveWork work;
 };
@@ -55,12 +61,13 @@ class CollectiveBlocksOfRandomWorks : public testing::Test {
     const std::uint64_t first = std::random_device()();
     for (std::uint64_t seed = first; seed < first + 100; ++seed) {
       RandomWork random(seed);
-      for (const CollectiveGroup group : kCollectiveGroups) {
-        random.work.group = group;
-        for (std::int64_t rank = 0; rank < random.grid.ranks; ++rank) {
+      for (const GroupTier tier : kGroupTiers) {
+        random.work.group.tier = tier;
+        for (std::int64_t rank = 0; rank < random.mesh.grid().ranks; ++rank) {
           SCOPED_TRACE(testing::Message()
-                       << "seed " << seed << ", group " << to_string(group) << ", rank " << rank);
-          check(random, CollectiveBlocks(random.work, random.grid, rank), rank);
+                       << "seed " << seed << ", group " << random.mesh.name_of(random.work.group)
+                       << ", rank " << rank);
+          check(random, CollectiveBlocks(random.work, random.mesh, rank), rank);
           if (HasFailure()) return;
         }
       }
@@ -70,18 +77,10 @@ class CollectiveBlocksOfRandomWorks : public testing::Test {
 
 TEST_F(CollectiveBlocksOfRandomWorks, MembersAreThoseOfTheGroupInOrder) {
   for_each([](const RandomWork& random, const CollectiveBlocks& blocks, std::int64_t rank) {
-    const RankGrid& grid = random.grid;
-    std::vector<std::int64_t> expected, found;
-    for (std::int64_t other = 0; other < grid.ranks; ++other) {
-      const bool together = random.work.group == CollectiveGroup::world ||
-                            (random.work.group == CollectiveGroup::inside
-                                 ? grid.host_of(other) == grid.host_of(rank)
-                                 : grid.place_of(other) == grid.place_of(rank));
-      if (together) expected.push_back(other);
-    }
+    std::vector<std::int64_t> found;
     for (std::size_t member = 0; member < blocks.members(); ++member)
       found.push_back(blocks.rank_of(member));
-    EXPECT_EQ(found, expected);
+    EXPECT_EQ(found, random.mesh.ranks_of(random.work.group, rank));
     EXPECT_EQ(blocks.rank_of(blocks.own()), rank);
   });
 }
@@ -101,8 +100,9 @@ TEST_F(CollectiveBlocksOfRandomWorks, PiecesAreDisjointAndTogetherWhatTheGroupTa
     EXPECT_EQ(blocks.size(), sum);
     std::set<std::size_t> meant;
     for (std::size_t i = 0; i < random.values.size(); ++i) {
-      const bool of_group = random.work.group != CollectiveGroup::between ||
-                            random.owner_block(i) / grid.hosts() == grid.place_of(rank);
+      const bool of_group =
+          random.work.group.tier != GroupTier::between ||
+          random.owner_block(i) / grid.hosts() == grid.place_of(random.index(rank));
       if (of_group && random.takes(i)) meant.insert(i);
     }
     EXPECT_EQ(all, meant);
@@ -113,10 +113,10 @@ TEST_F(CollectiveBlocksOfRandomWorks, AMemberOwnsItsOwnBlockAndInsideThoseOfItsP
   for_each([](const RandomWork& random, const CollectiveBlocks& blocks, std::int64_t) {
     const RankGrid& grid = random.grid;
     for (std::size_t member = 0; member < blocks.members(); ++member) {
-      const std::int64_t owner = blocks.rank_of(member);
+      const std::int64_t owner = random.index(blocks.rank_of(member));
       for (const std::size_t i : values_of(blocks.piece(member))) {
         const std::int64_t block = random.owner_block(i);
-        if (random.work.group == CollectiveGroup::inside) {
+        if (random.work.group.tier == GroupTier::inside) {
           EXPECT_EQ(block / grid.hosts(), grid.place_of(owner)) << "value " << i;
         } else {
           EXPECT_EQ(block, grid.block_of(owner)) << "value " << i;
@@ -129,7 +129,7 @@ TEST_F(CollectiveBlocksOfRandomWorks, AMemberOwnsItsOwnBlockAndInsideThoseOfItsP
 TEST_F(CollectiveBlocksOfRandomWorks, AreTheSameOnEveryRankOfTheGroup) {
   for_each([](const RandomWork& random, const CollectiveBlocks& blocks, std::int64_t) {
     for (std::size_t member = 0; member < blocks.members(); ++member) {
-      const CollectiveBlocks other(random.work, random.grid, blocks.rank_of(member));
+      const CollectiveBlocks other(random.work, random.mesh, blocks.rank_of(member));
       ASSERT_EQ(other.members(), blocks.members());
       EXPECT_EQ(other.own(), member);
       for (std::size_t m = 0; m < blocks.members(); ++m)
@@ -141,7 +141,7 @@ TEST_F(CollectiveBlocksOfRandomWorks, AreTheSameOnEveryRankOfTheGroup) {
 TEST_F(CollectiveBlocksOfRandomWorks, WholeBlocksAreOneRangeForEachMember) {
   for_each([](const RandomWork& random, const CollectiveBlocks& blocks, std::int64_t) {
     const bool whole = random.work.begin == 0 && random.work.end == 0;
-    const bool one = whole || random.work.group != CollectiveGroup::inside;
+    const bool one = whole || random.work.group.tier != GroupTier::inside;
     for (std::size_t member = 0; one && member < blocks.members(); ++member)
       EXPECT_EQ(blocks.piece(member).size(), 1u);
   });
@@ -149,10 +149,10 @@ TEST_F(CollectiveBlocksOfRandomWorks, WholeBlocksAreOneRangeForEachMember) {
 
 TEST_F(CollectiveBlocksOfRandomWorks, WhatIsOwnedInsideIsWhatIsDividedBetween) {
   for_each([](RandomWork random, const CollectiveBlocks&, std::int64_t rank) {
-    random.work.group = CollectiveGroup::inside;
-    const CollectiveBlocks inside(random.work, random.grid, rank);
-    random.work.group = CollectiveGroup::between;
-    const CollectiveBlocks between(random.work, random.grid, rank);
+    random.work.group.tier = GroupTier::inside;
+    const CollectiveBlocks inside(random.work, random.mesh, rank);
+    random.work.group.tier = GroupTier::between;
+    const CollectiveBlocks between(random.work, random.mesh, rank);
     std::set<std::size_t> divided;
     for (std::size_t member = 0; member < between.members(); ++member)
       divided.merge(values_of(between.piece(member)));
@@ -162,7 +162,8 @@ TEST_F(CollectiveBlocksOfRandomWorks, WhatIsOwnedInsideIsWhatIsDividedBetween) {
 
 TEST(CollectiveBlocks, ABufferSmallerThanTheRanksLeavesTheLastWithNothing) {
   std::vector<float> values(20);
-  const CollectiveBlocks blocks({.values = values}, {.ranks = 4, .ranks_per_host = 1}, 3);
+  const Mesh mesh(RankGrid{4, 1});
+  const CollectiveBlocks blocks({.values = values}, mesh, 3);
   EXPECT_EQ(blocks.piece(0)[0], (ValueRange{0, 16}));
   EXPECT_EQ(blocks.piece(1)[0], (ValueRange{16, 20}));
   EXPECT_EQ(blocks.piece_size(3), 0u);

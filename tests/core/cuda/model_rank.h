@@ -21,7 +21,7 @@ struct ModelRank {
       : device(seed),
         collective(group, device, rank),
         link(messages.join(rank)),
-        groups(collective, link->grid()),
+        groups(collective, link->mesh()),
         executor(device, groups, memory, *link, clock) {}
 
   ModelDevice device;

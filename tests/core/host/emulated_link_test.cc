@@ -15,11 +15,11 @@ namespace {
 /// Rank 1 of four, with `ranks_per_host` ranks per host.
 class FourRanks final : public Collective {
  public:
-  explicit FourRanks(int ranks_per_host = 4) : ranks_per_host_(ranks_per_host) {}
+  explicit FourRanks(int ranks_per_host = 4) : mesh_(RankGrid{4, ranks_per_host}) {}
+  explicit FourRanks(Mesh mesh) : mesh_(std::move(mesh)) {}
 
   int rank() const override { return 1; }
-  int world_size() const override { return 4; }
-  int ranks_per_host() const override { return ranks_per_host_; }
+  const Mesh& mesh() const override { return mesh_; }
   std::int64_t timeout_ns() const override { return 1; }
   void abort() override {}
   Result<void> tell(std::string_view) override { return {}; }
@@ -32,7 +32,7 @@ class FourRanks final : public Collective {
   bool is_gone = false;
 
  private:
-  const int ranks_per_host_;
+  const Mesh mesh_;
 };
 
 TEST(EmulatedLink, APartTakesItsShareOfARingAtTheRateAndEachRoundsLatency) {
@@ -75,12 +75,74 @@ TEST(EmulatedLink, EachKindAndGroupCostsWhatItsRingSendsOverItsLink) {
   FourRanks ranks(2);
   std::vector<float> values(1024);
   for (const Cost& cost : costs) {
-    SCOPED_TRACE(testing::Message() << to_string(cost.kind) << " " << to_string(cost.group));
+    SCOPED_TRACE(testing::Message() << to_string(cost.kind) << " " << to_string(cost.group.tier));
     SleptClock clock;
     EmulatedLink link(ranks, {.bytes_per_second = 1e9, .latency_ns = 100}, clock,
                       LinkSpec{.bytes_per_second = 8e9, .latency_ns = 10});
     EXPECT_EQ(link.ranks_per_host(), 2);
     ASSERT_TRUE(link.run({.kind = cost.kind, .group = cost.group, .values = values}));
+    EXPECT_EQ(clock.now_ns(), cost.expected_ns);
+  }
+}
+
+TEST(EmulatedLink, AGroupOfAxesUsesTheLinkThatItsRanksCross) {
+  // 4096 bytes among two of four ranks on two hosts: half of them in one round, twice.
+  const auto mesh = [](std::vector<MeshAxis> axes) {
+    return Mesh::make(std::move(axes), {4, 2}).value();
+  };
+  struct Cost {
+    Mesh mesh;
+    std::int64_t expected_ns;
+  };
+  const Cost costs[] = {
+      // Within a host: the link inside.
+      {mesh({{"data", 2}, {"tensor", 2}}), 4096 / 8 + 20},
+      // Between hosts: two groups share a host's link.
+      {mesh({{"tensor", 2}, {"data", 2}}), 2 * 4096 + 200},
+  };
+  std::vector<float> values(1024);
+  for (const Cost& cost : costs) {
+    FourRanks ranks(cost.mesh);
+    SleptClock clock;
+    EmulatedLink link(ranks, {.bytes_per_second = 1e9, .latency_ns = 100}, clock,
+                      LinkSpec{.bytes_per_second = 8e9, .latency_ns = 10});
+    ASSERT_TRUE(link.run({.kind = CollectiveKind::all_reduce,
+                          .group = cost.mesh.parse_group("tensor").value(),
+                          .values = values}));
+    EXPECT_EQ(clock.now_ns(), cost.expected_ns);
+  }
+}
+
+TEST(EmulatedLink, AMessageLeavesByTheLinkToItsReceiver) {
+  struct Cost {
+    CollectiveWork work;
+    std::int64_t expected_ns;
+  };
+  std::vector<float> values(1024), received(1024);
+  const std::vector<std::size_t> counts(4, 256);
+  // Rank 1 of 0, 1 on one host and 2, 3 on the other.
+  const Cost costs[] = {
+      {{.kind = CollectiveKind::send, .values = values, .peer = 0}, 4096 / 8 + 10},
+      {{.kind = CollectiveKind::send, .values = values, .peer = 3}, 4096 + 100},
+      {{.kind = CollectiveKind::receive, .values = values, .peer = 3}, 0},
+      // On to rank 2, on the other host.
+      {{.kind = CollectiveKind::broadcast, .values = values, .peer = 0}, 4096 + 100},
+      {{.kind = CollectiveKind::broadcast, .values = values, .peer = 2}, 0},
+      // A quarter stays, a quarter goes to rank 0 and half to the other host, in three rounds.
+      {{.kind = CollectiveKind::all_to_all,
+        .values = values,
+        .received = received,
+        .sent_counts = counts,
+        .received_counts = counts},
+       1024 / 8 + 30 + 2048 + 300},
+  };
+  for (const Cost& cost : costs) {
+    SCOPED_TRACE(testing::Message() << to_string(cost.work.kind) << " " << cost.work.peer);
+    FourRanks ranks(2);
+    SleptClock clock;
+    EmulatedLink link(ranks, {.bytes_per_second = 1e9, .latency_ns = 100}, clock,
+                      LinkSpec{.bytes_per_second = 8e9, .latency_ns = 10});
+    ASSERT_TRUE(link.run(cost.work));
     EXPECT_EQ(clock.now_ns(), cost.expected_ns);
   }
 }

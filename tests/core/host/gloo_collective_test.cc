@@ -56,6 +56,23 @@ void run_ranks(int world_size, const std::string& rendezvous,
   }
 }
 
+void run_mesh(const Mesh& mesh, const std::string& rendezvous,
+              const std::function<void(Collective&)>& body) {
+  const auto world_size = static_cast<int>(mesh.grid().ranks);
+  std::vector<std::jthread> ranks;
+  for (int rank = 0; rank < world_size; ++rank) {
+    ranks.emplace_back([&, rank] {
+      GlooOptions given = options(rank, world_size, rendezvous, milliseconds(20'000),
+                                  static_cast<int>(mesh.grid().ranks_per_host));
+      given.axes.assign(mesh.axes().begin(), mesh.axes().end());
+      auto collective = connect_gloo(given);
+      ASSERT_TRUE(collective) << collective.error().message;
+      EXPECT_EQ((*collective)->mesh(), mesh);
+      body(**collective);
+    });
+  }
+}
+
 void expect_sums_and_messages(Collective& collective) {
   const int n = collective.world_size();
   for (std::uint64_t index = 0; index < 8; ++index) {
@@ -135,13 +152,54 @@ constexpr std::pair<int, int> kGrids[] = {{2, 1}, {2, 2}, {4, 1}, {4, 2}, {4, 4}
 
 TEST(GlooCollective, CarriesOutEveryKindInEveryGroup) {
   const std::uint64_t seed = std::random_device()();
-  for (const auto& [ranks, per_host] : kGrids) {
+  for (const Mesh& mesh : law_meshes()) {
     TemporaryFolder folder;
-    run_ranks(
-        ranks, folder.rendezvous(),
-        [&](Collective& collective) { expect_laws_of_random_works(collective, seed, 40); },
-        per_host);
+    run_mesh(mesh, folder.rendezvous(),
+             [&](Collective& collective) { expect_laws_of_random_works(collective, seed, 40); });
   }
+}
+
+TEST(GlooCollective, MessagesArriveInEveryGroup) {
+  const std::uint64_t seed = std::random_device()();
+  for (const Mesh& mesh : law_meshes()) {
+    TemporaryFolder folder;
+    run_mesh(mesh, folder.rendezvous(),
+             [&](Collective& collective) { expect_messages_arrive(collective, seed, 40); });
+  }
+  TemporaryFolder folder;
+  run_ranks(3, folder.rendezvous(), expect_wrong_messages_are_refused);
+}
+
+TEST(GlooCollective, GroupsMayUseOneIndexAtOnce) {
+  const Mesh mesh = Mesh::make({{"data", 2}, {"tensor", 2}}, {4, 2}).value();
+  TemporaryFolder folder;
+  run_mesh(mesh, folder.rendezvous(), [](Collective& collective) {
+    std::vector<std::jthread> groups;
+    for (const CollectiveGroup group :
+         {CollectiveGroup{AxisSet::of(0)}, CollectiveGroup{AxisSet::of(1)}, CollectiveGroup::world,
+          CollectiveGroup::inside}) {
+      groups.emplace_back([&collective, group] {
+        for (std::uint64_t index = 0; index < 40; ++index) {
+          std::vector<float> values(1000, static_cast<float>(collective.rank()));
+          ASSERT_TRUE(collective.run({.kind = CollectiveKind::all_reduce,
+                                      .group = group,
+                                      .values = values,
+                                      .end = 1000,
+                                      .index = index}));
+          float sum = 0;
+          for (const std::int64_t rank : collective.mesh().ranks_of(group, collective.rank()))
+            sum += static_cast<float>(rank);
+          ASSERT_EQ(values, std::vector<float>(1000, sum));
+        }
+      });
+    }
+  });
+}
+
+TEST(GlooCollective, AxesThatDoNotFitTheRanksAreRefused) {
+  GlooOptions refused = options(0, 4, "file:/tmp");
+  refused.axes = {{"data", 3}};
+  EXPECT_THAT(connect_gloo(refused).error().message, testing::HasSubstr("the 4 ranks"));
 }
 
 TEST(GlooCollective, ChainsOfCollectivesAreSums) {
@@ -296,6 +354,37 @@ TEST(GlooCollective, ARankThatDiesEndsTheOthersWithAReason) {
         EXPECT_EQ(WEXITSTATUS(status), rank == dying ? 20 : 30) << "rank " << rank;
       }
     }
+  }
+}
+#endif
+
+#ifndef HOCKET_SANITIZED  // forks while the sanitizers' own threads run
+TEST(GlooCollective, ARankThatDiesIsNamedToWhoWaitsForItsMessage) {
+  TemporaryFolder folder;
+  std::vector<pid_t> ranks;
+  for (int rank = 0; rank < 3; ++rank) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      auto collective = connect_gloo(options(rank, 3, folder.rendezvous()));
+      if (!collective) _exit(10);
+      if (rank == 2) _exit(20);
+      std::vector<float> values(100'000);
+      const auto ok = (*collective)
+                          ->run({.kind = rank == 0 ? CollectiveKind::receive : CollectiveKind::send,
+                                 .values = values,
+                                 .peer = 2});
+      // A message may still find room in the connection.
+      if (ok) _exit(rank == 0 ? 11 : 30);
+      if (ok.error().code != ErrorCode::unavailable) _exit(12);
+      _exit(ok.error().message.find("rank 2") == std::string::npos ? 13 : 30);
+    }
+    ranks.push_back(pid);
+  }
+  for (int rank = 0; rank < 3; ++rank) {
+    int status = 0;
+    waitpid(ranks[static_cast<std::size_t>(rank)], &status, 0);
+    ASSERT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+    EXPECT_EQ(WEXITSTATUS(status), rank == 2 ? 20 : 30) << "rank " << rank;
   }
 }
 #endif

@@ -52,8 +52,7 @@ TEST(HostExecutor, TasksOfEqualReadinessRunMostUrgentFirst) {
 class AddingCollective final : public Collective {
  public:
   int rank() const override { return 0; }
-  int world_size() const override { return 4; }
-  int ranks_per_host() const override { return 2; }
+  const Mesh& mesh() const override { return mesh_; }
   std::int64_t timeout_ns() const override { return 1'000'000'000; }
   void abort() override {}
   Result<void> tell(std::string_view) override { return {}; }
@@ -67,6 +66,9 @@ class AddingCollective final : public Collective {
 
   CollectiveWork asked;
   bool fails = false;
+
+ private:
+  const Mesh mesh_{RankGrid{4, 2}};
 };
 
 class BytesTraced final : public TraceSink {

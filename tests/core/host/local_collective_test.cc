@@ -46,13 +46,35 @@ constexpr std::int64_t kLimitNs = 60'000'000'000;
 
 TEST(LocalCollective, CarriesOutEveryKindInEveryGroup) {
   const std::uint64_t seed = std::random_device()();
-  for (const auto& [ranks, per_host] :
-       {std::pair(1, 1), {2, 1}, {2, 2}, {4, 2}, {6, 3}, {6, 2}, {6, 1}}) {
-    run_local_ranks(
-        ranks,
+  for (const Mesh& mesh : law_meshes()) {
+    run_local_mesh(
+        mesh,
         [&](int, Collective& collective) { expect_laws_of_random_works(collective, seed, 30); },
-        kLimitNs, per_host);
+        kLimitNs);
   }
+}
+
+TEST(LocalCollective, MessagesArriveInEveryGroup) {
+  const std::uint64_t seed = std::random_device()();
+  for (const Mesh& mesh : law_meshes()) {
+    run_local_mesh(
+        mesh, [&](int, Collective& collective) { expect_messages_arrive(collective, seed, 30); },
+        kLimitNs);
+  }
+  run_local_ranks(
+      3, [](int, Collective& collective) { expect_wrong_messages_are_refused(collective); });
+}
+
+TEST(LocalCollective, RanksWhoseMessagesDifferInSizeAreToldSo) {
+  run_local_ranks(2, [](int rank, Collective& collective) {
+    std::vector<float> values(rank == 0 ? 4 : 5);
+    const auto ok =
+        collective.run({.kind = rank == 0 ? CollectiveKind::send : CollectiveKind::receive,
+                        .values = values,
+                        .peer = rank == 0 ? 1U : 0U});
+    ASSERT_FALSE(ok);
+    EXPECT_THAT(ok.error().message, testing::HasSubstr("ranks disagree"));
+  });
 }
 
 TEST(LocalCollective, ChainsOfCollectivesAreSums) {
@@ -90,9 +112,9 @@ TEST(LocalCollective, RanksThatMeanDifferentCollectivesAreToldSo) {
 
 TEST(LocalCollective, RefusesAKindThatNobodyCarriesOut) {
   run_local_ranks(1, [](int, Collective& collective) {
-    const auto ok = collective.run({.kind = CollectiveKind::broadcast, .values = {}});
+    const auto ok = collective.run({.kind = CollectiveKind::push, .values = {}});
     ASSERT_FALSE(ok);
-    EXPECT_THAT(ok.error().message, testing::HasSubstr("broadcast cannot be carried out"));
+    EXPECT_THAT(ok.error().message, testing::HasSubstr("push cannot be carried out"));
   });
 }
 

@@ -13,18 +13,24 @@
 
 namespace hocket {
 
-/// Runs `body(rank, collective)` on one thread per rank of an in-memory group; `ranks_per_host` as
-/// in LocalGroup.
-inline void run_local_ranks(int world_size, const std::function<void(int, Collective&)>& body,
-                            std::int64_t timeout_ns = 60'000'000'000, int ranks_per_host = 0) {
-  LocalGroup group(world_size, timeout_ns, ranks_per_host);
+/// Runs `body(rank, collective)` on one thread per rank of an in-memory group.
+inline void run_local_mesh(const Mesh& mesh, const std::function<void(int, Collective&)>& body,
+                           std::int64_t timeout_ns = 60'000'000'000) {
+  LocalGroup group(mesh, timeout_ns);
   std::vector<std::jthread> ranks;
-  for (int rank = 0; rank < world_size; ++rank) {
+  for (int rank = 0; rank < mesh.grid().ranks; ++rank) {
     ranks.emplace_back([&, rank] {
       const auto collective = group.join(rank);
       body(rank, *collective);
     });
   }
+}
+
+/// The same without axes; `ranks_per_host` as in LocalGroup.
+inline void run_local_ranks(int world_size, const std::function<void(int, Collective&)>& body,
+                            std::int64_t timeout_ns = 60'000'000'000, int ranks_per_host = 0) {
+  const int on_host = ranks_per_host == 0 ? world_size : ranks_per_host;
+  run_local_mesh(Mesh(RankGrid{world_size, on_host}), body, timeout_ns);
 }
 
 /// Forwards every call, and records the order in which parts begin or fails one of them.
@@ -34,8 +40,7 @@ class ObservedCollective final : public Collective {
       : link_(link), fail_at_(fail_at) {}
 
   int rank() const override { return link_.rank(); }
-  int world_size() const override { return link_.world_size(); }
-  int ranks_per_host() const override { return link_.ranks_per_host(); }
+  const Mesh& mesh() const override { return link_.mesh(); }
   std::int64_t timeout_ns() const override { return link_.timeout_ns(); }
   void abort() override { link_.abort(); }
   Result<void> tell(std::string_view message) override { return link_.tell(message); }

@@ -9,6 +9,8 @@ namespace {
 using testing::ElementsAre;
 
 constexpr RankGrid kTwoHosts{8, 4};
+constexpr CollectiveGroup world = CollectiveGroup::world, inside = CollectiveGroup::inside,
+                          between = CollectiveGroup::between;
 
 Rule rule_of(bool halves, bool grouped) {
   Rule rule;
@@ -19,7 +21,6 @@ Rule rule_of(bool halves, bool grouped) {
 
 TEST(Stages, OfAnAllReduceAreAsThePrimitiveAndTheGroupSay) {
   using enum CollectiveKind;
-  using enum CollectiveGroup;
   const auto stages = [](bool halves, bool grouped) {
     return stages_of(all_reduce, world, rule_of(halves, grouped), kTwoHosts);
   };
@@ -36,16 +37,25 @@ TEST(Stages, OfAnAllReduceAreAsThePrimitiveAndTheGroupSay) {
 
 TEST(Stages, OfAHalfAreTheHalfOfThose) {
   using enum CollectiveKind;
-  using enum CollectiveGroup;
   EXPECT_THAT(stages_of(reduce_scatter, world, rule_of(false, true), kTwoHosts),
               ElementsAre(Stage{reduce_scatter, inside}, Stage{reduce_scatter, between, true}));
   EXPECT_THAT(stages_of(all_gather, world, rule_of(true, true), kTwoHosts),
               ElementsAre(Stage{all_gather, between, true}, Stage{all_gather, inside}));
 }
 
+TEST(Stages, OfSomeAxesAreTheTiersOfTheirRanks) {
+  using enum CollectiveKind;
+  const AxisSet axes = AxisSet::of(1);
+  EXPECT_THAT(stages_of(all_reduce, {axes}, rule_of(false, true), kTwoHosts),
+              ElementsAre(Stage{reduce_scatter, {axes, GroupTier::inside}},
+                          Stage{all_reduce, {axes, GroupTier::between}, true},
+                          Stage{all_gather, {axes, GroupTier::inside}}));
+  EXPECT_THAT(stages_of(all_reduce, {axes}, rule_of(false, true), {2, 1}),
+              ElementsAre(Stage{all_reduce, {axes}}));
+}
+
 TEST(Stages, ThereIsNoGroupOfOneRankNorOneWithinAGroup) {
   using enum CollectiveKind;
-  using enum CollectiveGroup;
   const auto is_flat = [](CollectiveKind kind, CollectiveGroup group, const RankGrid& grid) {
     return stages_of(kind, group, rule_of(false, true), grid) ==
            std::vector<Stage>{{kind, group, false}};

@@ -132,7 +132,7 @@ void expect_conflicts_are_ordered(const PartitionedStep& partitioned, const Exec
 /// Expects every task to be present once, as a whole or in pieces that cover it, and every stage of
 /// a collective as well.
 void expect_sources_are_covered(const StepDescription& step, const PartitionedStep& partitioned) {
-  using StageKey = std::tuple<std::vector<std::uint32_t>, int, int>;
+  using StageKey = std::tuple<std::vector<std::uint32_t>, int, CollectiveGroup>;
   std::map<StageKey, std::vector<std::pair<std::int64_t, std::int64_t>>> ranges;
   std::map<std::vector<std::uint32_t>, std::int64_t> duration_ns;
   std::map<std::uint32_t, std::set<std::vector<std::uint32_t>>> found;
@@ -140,8 +140,7 @@ void expect_sources_are_covered(const StepDescription& step, const PartitionedSt
     const PieceOrigin& origin = partitioned.origins[i];
     const StepTask& piece = partitioned.step.tasks[i];
     const int kind = piece.collective ? static_cast<int>(*piece.collective) : -1;
-    ranges[{origin.sources, kind, static_cast<int>(piece.group)}].emplace_back(origin.begin,
-                                                                               origin.end);
+    ranges[{origin.sources, kind, piece.group}].emplace_back(origin.begin, origin.end);
     duration_ns[origin.sources] += piece.duration_ns;
     for (const std::uint32_t source : origin.sources) found[source].insert(origin.sources);
   }

@@ -367,8 +367,7 @@ class Gathering {
 class GatheringCollective final : public Collective {
  public:
   int rank() const override { return 0; }
-  int world_size() const override { return 1; }
-  int ranks_per_host() const override { return 1; }
+  const Mesh& mesh() const override { return mesh_; }
   std::int64_t timeout_ns() const override { return 1'000'000'000; }
   void abort() override {}
   Result<void> tell(std::string_view) override { return {}; }
@@ -383,6 +382,7 @@ class GatheringCollective final : public Collective {
   std::atomic<int> calls = 0;
 
  private:
+  const Mesh mesh_;
   Gathering gathering_;
 };
 

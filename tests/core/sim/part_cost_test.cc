@@ -5,6 +5,7 @@
 #include <random>
 
 #include "core/sim/collective_cost.h"
+#include "tests/core/step/random_mesh.h"
 
 namespace hocket {
 namespace {
@@ -110,7 +111,28 @@ TEST(PartCost, OnlyWhatStaysInsideHostsLeavesTheNetworkAlone) {
   EXPECT_EQ(tier_of(step, Group::between), LinkTier::network);
   EXPECT_EQ(tier_of(step, Group::inside), LinkTier::host);
   step.ranks_per_host = 8;
-  for (const Group group : kCollectiveGroups) EXPECT_EQ(tier_of(step, group), LinkTier::host);
+  for (const Group group : kWorldGroups) EXPECT_EQ(tier_of(step, group), LinkTier::host);
+}
+
+TEST(PartCost, AGroupOfAxesCostsWhatItsRanksCost) {
+  auto step = two_hosts_of_four(true);
+  step.mesh = {{"pipeline", 2}, {"data", 2}, {"tensor", 2}};
+  const Mesh mesh = mesh_of(step);
+  const auto cost = [&](const char* group) {
+    return part_cost(step, Kind::all_reduce, mesh.parse_group(group).value(), kMiB);
+  };
+  // The same ranks under another name.
+  EXPECT_EQ(cost("data+tensor"), cost("inside"));
+  EXPECT_EQ(cost("pipeline"), cost("between"));
+  EXPECT_EQ(cost("pipeline+data+tensor"), cost("world"));
+  // Two ranks on each of two hosts, and two such groups on a host's link.
+  PartCost expected = collective_cost(Kind::all_reduce, kMiB, 4, 2, *step.cluster);
+  expected.beta_ns_per_byte *= 2;
+  EXPECT_EQ(cost("pipeline+tensor"), expected);
+  EXPECT_EQ(cost("tensor"), collective_cost(Kind::all_reduce, kMiB, 2, 2, *step.cluster));
+  EXPECT_EQ(tier_of(step, mesh.parse_group("tensor").value()), LinkTier::host);
+  EXPECT_EQ(tier_of(step, mesh.parse_group("pipeline+tensor").value()), LinkTier::network);
+  EXPECT_EQ(tier_of(step, mesh.parse_group("pipeline+tensor:inside").value()), LinkTier::host);
 }
 
 TEST(PartCost, NoPartHasALesserBetaThanTheLeast) {
@@ -127,7 +149,14 @@ TEST(PartCost, NoPartHasALesserBetaThanTheLeast) {
                              .algorithm = static_cast<CollectiveAlgorithm>(random() % 3)};
     }
     const Kind kind = kCollectiveKinds[random() % kCollectiveKinds.size()];
-    const Group group = kCollectiveGroups[random() % kCollectiveGroups.size()];
+    const Mesh mesh = random_mesh(random);
+    if (step.cluster && random() % 2 == 0) {
+      step.ranks = mesh.grid().ranks;
+      step.ranks_per_host = mesh.grid().ranks_per_host;
+      step.mesh.assign(mesh.axes().begin(), mesh.axes().end());
+    }
+    const Group group = step.mesh.empty() ? kWorldGroups[random() % kWorldGroups.size()]
+                                          : random_group(mesh, random);
     const double least = least_ns_per_byte(step, kind, group);
     double found = part_cost(step, kind, group, kMaxStepTaskBytes).beta_ns_per_byte;
     for (int bits = 0; bits < 42; ++bits) {

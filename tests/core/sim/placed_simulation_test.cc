@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/placement/described_placement.h"
+#include "core/plan/overlap_bound.h"
 #include "core/sim/simulator.h"
 #include "core/sim/step_bound.h"
-#include "core/step/overlap_bound.h"
 #include "tests/core/sim/random_placed_steps.h"
 #include "tests/rounds.h"
 

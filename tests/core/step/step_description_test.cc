@@ -110,6 +110,39 @@ TEST(StepDescription, ReadsWhereTasksBelong) {
   EXPECT_EQ(parsed(to_json(step).dump()), step);
 }
 
+constexpr const char* kMesh =
+    R"("links":{"host":"100gbit","network":"10gbit"},"ranks":8,"ranks_per_host":4,)"
+    R"("mesh":[{"name":"data","size":4},{"name":"tensor","size":2}],)";
+
+TEST(StepDescription, TasksHaveGroupsOfTheMesh) {
+  const StepDescription step = parsed(
+      document(kMesh + std::string(R"("tasks":[{"kind":"all_reduce","bytes":64,"group":"tensor"},)"
+                                   R"({"kind":"all_reduce","bytes":64,"group":"data:between"},)"
+                                   R"({"kind":"all_reduce","bytes":64,"group":"data+tensor"}])")));
+  EXPECT_EQ(step.tasks[0].group, CollectiveGroup{AxisSet::of(1)});
+  EXPECT_EQ(step.tasks[1].group, (CollectiveGroup{AxisSet::of(0), GroupTier::between}));
+  EXPECT_EQ(step.tasks[2].group, CollectiveGroup::world);
+  EXPECT_EQ(mesh_of(step).size_of(step.tasks[0].group), 2);
+  EXPECT_EQ(parsed(to_json(step).dump()), step);
+}
+
+TEST(StepDescription, GroupsThatNoMeshHasAreRefused) {
+  const auto with_group = [](const std::string& fields, const std::string& group) {
+    return step_error(document(fields + R"("tasks":[{"kind":"all_reduce","bytes":64,"group":")" +
+                               group + R"("}])"));
+  };
+  EXPECT_THAT(with_group(kMesh, "expert"),
+              AllOf(HasSubstr("tasks[0].group"), HasSubstr("(data, tensor)")));
+  EXPECT_THAT(with_group(R"("collective":{},)", "tensor"), HasSubstr("(none)"));
+  // The cost of a part among all ranks says nothing of some.
+  EXPECT_THAT(with_group(R"("collective":{},"ranks":4,"ranks_per_host":2,)"
+                         R"("mesh":[{"name":"data","size":2},{"name":"tensor","size":2}],)",
+                         "tensor"),
+              AllOf(HasSubstr("tasks[0].group"), HasSubstr("\"links\""), HasSubstr("tensor")));
+  EXPECT_THAT(with_group(R"("collective":{},"ranks":4,"mesh":[{"name":"data","size":3}],)", "data"),
+              HasSubstr("the 4 ranks"));
+}
+
 TEST(StepDescription, StepsDifferByWhereTasksBelong) {
   const StepDescription step =
       parsed(with_tasks(R"({"name":"a"},{"kind":"all_reduce","bytes":64})"));
@@ -138,7 +171,7 @@ TEST(StepDescription, WhereTasksBelongIsChecked) {
               HasSubstr(R"("tasks[0].micro_batch": expected an integer from 0 to 65535)"));
   EXPECT_THAT(step_error(with_tasks(R"({"group":"inside"})")), HasSubstr("tasks[0].group"));
   EXPECT_THAT(step_error(with_tasks(R"({"kind":"all_reduce","bytes":1,"group":"host"})")),
-              HasSubstr("one of world, inside, between, found \"host\""));
+              HasSubstr("axes of the mesh (none) joined by \"+\", found \"host\""));
   EXPECT_THAT(step_error(document(R"("collective":{},"ranks":6,"ranks_per_host":4,"tasks":[)"
                                   R"({"kind":"all_reduce","bytes":1,"group":"inside"}])")),
               HasSubstr("ranks_per_host (4) does not divide ranks (6)"));

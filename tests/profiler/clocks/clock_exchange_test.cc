@@ -139,8 +139,7 @@ class InexactCollective final : public Collective {
   explicit InexactCollective(float error) : error_(error) {}
 
   int rank() const override { return 0; }
-  int world_size() const override { return 1; }
-  int ranks_per_host() const override { return 1; }
+  const Mesh& mesh() const override { return mesh_; }
   std::int64_t timeout_ns() const override { return 1; }
   void abort() override {}
   Result<void> tell(std::string_view) override { return {}; }
@@ -151,6 +150,7 @@ class InexactCollective final : public Collective {
   }
 
  private:
+  const Mesh mesh_;
   float error_;
 };
 

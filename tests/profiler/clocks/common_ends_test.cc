@@ -24,7 +24,7 @@ struct MeshJob {
   std::map<std::pair<std::string, std::int64_t>, double> skew_ns;
 };
 
-struct Mesh {
+struct RankMesh {
   int rows = 2, columns = 4, collectives = 20;
   double scatter_ns = 3e3, apart_ns = 1e6, every_ns = 2e7;
   bool says_ranks = true;
@@ -36,7 +36,7 @@ struct Mesh {
 
 /// Draws a job in which a collective ends on its members `scatter_ns` apart, with a tail, and
 /// begins on them up to `apart_ns` apart.
-MeshJob mesh_job(SimulatedClocks& clocks, const Mesh& mesh, std::mt19937_64& random) {
+MeshJob mesh_job(SimulatedClocks& clocks, const RankMesh& mesh, std::mt19937_64& random) {
   std::uniform_real_distribution<double> any(0, 1);
   std::exponential_distribution<double> tail(1);
   MeshJob job;
@@ -124,7 +124,7 @@ TEST(CommonEnds, ClocksOfAMeshAreKnownWithinWhatIsClaimed) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
-    Mesh mesh;
+    RankMesh mesh;
     mesh.rows = 2 + static_cast<int>(seed % 3);
     mesh.collectives = 4 + static_cast<int>(random() % 40);
     SimulatedClocks clocks(seed, static_cast<std::size_t>(mesh.rows * mesh.columns), 50e-6);
@@ -143,7 +143,7 @@ TEST(CommonEnds, MissingRecordsLateEndsAndBiasesAreWithinWhatIsClaimed) {
     Held held;
     for (std::uint64_t seed = 0; seed < 150; ++seed) {
       std::mt19937_64 random(seed);
-      Mesh mesh;
+      RankMesh mesh;
       mesh.rows = is_plain ? 1 : 2 + static_cast<int>(seed % 3);
       mesh.columns = is_plain ? 2 + static_cast<int>(seed % 7) : 4;
       mesh.collectives = 4 + static_cast<int>(random() % 57);
@@ -196,7 +196,7 @@ TEST(CommonEnds, EveryCollectiveOfAMeshIsMeasuredRight) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
-    const Mesh mesh;
+    const RankMesh mesh;
     SimulatedClocks clocks(seed, 8, 50e-6);
     const MeshJob job = mesh_job(clocks, mesh, random);
     const auto fits = fit_clocks(job.traces, {});
@@ -222,7 +222,7 @@ TEST(CommonEnds, GroupsThatNobodyTellsClaimNoSkew) {
   for (std::uint64_t seed = 0; seed < 80; ++seed) {
     std::mt19937_64 random(seed);
     SimulatedClocks clocks(seed, 8, 50e-6);
-    Mesh mesh;
+    RankMesh mesh;
     mesh.is_in_step = seed % 2 == 1;
     mesh.apart_ns = seed % 4 < 2 ? 1e6 : 1e5;
     MeshJob job = mesh_job(clocks, mesh, random);

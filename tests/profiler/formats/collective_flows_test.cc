@@ -19,11 +19,11 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 /// A mesh of `rows` by two ranks: collectives of all ranks and of rows, with random arrivals.
-struct Mesh {
+struct FlowMesh {
   std::vector<RankTrace> traces;
   std::vector<ClockFit> fits;
 
-  Mesh(std::int64_t rows, std::int64_t collectives, std::mt19937_64& random) {
+  FlowMesh(std::int64_t rows, std::int64_t collectives, std::mt19937_64& random) {
     const auto below = [&](std::int64_t n) {
       return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
     };
@@ -54,7 +54,7 @@ TEST(CollectiveFlows, JoinThePartsOfOneGroupFromTheLastToTheOthers) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
-    const Mesh mesh(1 + static_cast<std::int64_t>(seed % 4), 6, random);
+    const FlowMesh mesh(1 + static_cast<std::int64_t>(seed % 4), 6, random);
     const CollectiveFlows flows(mesh.traces, mesh.fits);
     EXPECT_THAT(flows.notes(), IsEmpty());
     struct Place {
@@ -96,7 +96,7 @@ TEST(CollectiveFlows, JoinThePartsOfOneGroupFromTheLastToTheOthers) {
 
 TEST(CollectiveFlows, KeepTheLargestSkewsWhereThereAreTooMany) {
   std::mt19937_64 random(7);
-  const Mesh mesh(1, 40, random);
+  const FlowMesh mesh(1, 40, random);
   const CollectiveFlows flows(mesh.traces, mesh.fits, 10);
   std::int64_t least_joined = 1000, most_left = 0, joined = 0;
   for (std::size_t i = 0; i < 40; ++i) {
@@ -114,7 +114,7 @@ TEST(CollectiveFlows, KeepTheLargestSkewsWhereThereAreTooMany) {
 
 TEST(CollectiveFlows, SayNothingThatClocksDoNotTell) {
   std::mt19937_64 random(1);
-  Mesh mesh(1, 2, random);
+  FlowMesh mesh(1, 2, random);
   mesh.fits[1].residual_ns = 500;
   PartFlows part = CollectiveFlows(mesh.traces, mesh.fits).of(0, 0);
   EXPECT_TRUE(part.late_ns);
@@ -128,7 +128,7 @@ TEST(CollectiveFlows, SayNothingThatClocksDoNotTell) {
 
 TEST(CollectiveFlows, AreNotDescribedWithoutAllRanks) {
   std::mt19937_64 random(3);
-  Mesh mesh(2, 2, random);
+  FlowMesh mesh(2, 2, random);
   mesh.traces.pop_back();
   mesh.fits.pop_back();
   const CollectiveFlows flows(mesh.traces, mesh.fits);
@@ -143,7 +143,7 @@ TEST(CollectiveFlows, AreNotDescribedWithoutAllRanks) {
 
 TEST(CollectiveFlows, HaveNoArrowToAPartThatEndedBefore) {
   std::mt19937_64 random(4);
-  Mesh mesh(1, 1, random);
+  FlowMesh mesh(1, 1, random);
   mesh.traces[0].records[0].begin_ns = 0;
   mesh.traces[0].records[0].end_ns = 5;
   const CollectiveFlows flows(mesh.traces, mesh.fits);

@@ -20,9 +20,9 @@ TEST(CommunicationGroups, AreTheRanksOfTheHostAndThoseAtTheSamePlace) {
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_EQ(groups[0], (TraceGroup{"host 1", {2, 3}}));
   EXPECT_EQ(groups[1], (TraceGroup{"place 1", {1, 3, 5}}));
-  EXPECT_EQ(group_number(CollectiveGroup::inside), 0);
-  EXPECT_EQ(group_number(CollectiveGroup::between), 1);
-  EXPECT_EQ(group_number(CollectiveGroup::world), kAllRanks);
+  EXPECT_EQ(group_number(GroupTier::inside), 0);
+  EXPECT_EQ(group_number(GroupTier::between), 1);
+  EXPECT_EQ(group_number(GroupTier::whole), kAllRanks);
 }
 
 TEST(CommunicationGroups, AreNoneWithoutAGrid) {
@@ -50,12 +50,12 @@ RankTrace profiled(std::int64_t rank, std::int64_t ranks_per_host) {
     event.end_ns = event.begin_ns + 100;
     session.record(event);
     event.kind = TraceKind::communication;
-    for (const CollectiveGroup group : kCollectiveGroups) {
+    for (const GroupTier tier : kGroupTiers) {
       event.begin_ns = event.end_ns;
       event.end_ns += 50;
-      event.group = group;
+      event.group.tier = tier;
       event.collective = CollectiveKind::reduce_scatter;
-      event.sequence = 3 * step + static_cast<std::int64_t>(group);
+      event.sequence = 3 * step + static_cast<std::int64_t>(tier);
       session.record(event);
     }
   }

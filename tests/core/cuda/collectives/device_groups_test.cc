@@ -19,8 +19,8 @@ namespace {
 /// Runs collectives of the host interface on a device, one part after the other.
 class GroupsAsCollective final : public Collective {
  public:
-  GroupsAsCollective(ModelGroup& ranks, const RankGrid& grid, int rank)
-      : grid_(grid), world_(ranks, device_, rank), groups_(world_, grid) {
+  GroupsAsCollective(ModelGroup& ranks, const Mesh& mesh, int rank)
+      : world_(ranks, device_, rank), groups_(world_, mesh, all_sets(mesh)) {
     const auto opened = groups_.open(kChannels);
     EXPECT_TRUE(opened) << opened.error().message;
     stream_ = *device_.create_stream(StreamPriority::normal);
@@ -28,8 +28,7 @@ class GroupsAsCollective final : public Collective {
   }
 
   int rank() const override { return groups_.rank(); }
-  int world_size() const override { return static_cast<int>(grid_.ranks); }
-  int ranks_per_host() const override { return static_cast<int>(grid_.ranks_per_host); }
+  const Mesh& mesh() const override { return groups_.mesh(); }
   Result<void> run(const CollectiveWork& work) override {
     PartWork part;
     part.collective = work;
@@ -53,7 +52,16 @@ class GroupsAsCollective final : public Collective {
     return failure(ErrorCode::unavailable, "devices exchange values alone");
   }
 
-  const RankGrid grid_;
+  /// Every set of the mesh's axes, also that of none.
+  static std::vector<AxisSet> all_sets(const Mesh& mesh) {
+    std::vector<AxisSet> sets{AxisSet::none()};
+    for (std::size_t axis = 0; axis < mesh.axes().size(); ++axis) {
+      const std::vector<AxisSet> without = sets;
+      for (const AxisSet& set : without) sets.push_back(set.with(AxisSet::of(axis)));
+    }
+    return sets;
+  }
+
   ModelDevice device_;
   ModelCollective world_;
   DeviceGroups groups_;
@@ -63,17 +71,17 @@ class GroupsAsCollective final : public Collective {
 
 class DeviceGroupsTest : public testing::Test {
  protected:
-  /// Runs `rank_does(collective)` concurrently on all ranks of each grid.
-  void on_grids(const auto& rank_does) {
-    for (const RankGrid& grid : {RankGrid{1, 1}, RankGrid{2, 1}, RankGrid{2, 2}, RankGrid{3, 1},
-                                 RankGrid{4, 2}, RankGrid{6, 2}, RankGrid{6, 3}}) {
+  /// Runs `rank_does(collective)` concurrently on all ranks of each mesh.
+  void on_meshes(const auto& rank_does) {
+    for (const Mesh& mesh : law_meshes()) {
+      const RankGrid& grid = mesh.grid();
       SCOPED_TRACE(testing::Message()
                    << grid.ranks << " ranks, " << grid.ranks_per_host << " a host");
       ModelGroup ranks(static_cast<int>(grid.ranks));
       std::vector<std::jthread> threads;
       for (int rank = 0; rank < grid.ranks; ++rank) {
         threads.emplace_back([&, rank] {
-          GroupsAsCollective collective(ranks, grid, rank);
+          GroupsAsCollective collective(ranks, mesh, rank);
           rank_does(collective);
           EXPECT_THAT(collective.problems(), testing::IsEmpty());
         });
@@ -84,11 +92,28 @@ class DeviceGroupsTest : public testing::Test {
 
 TEST_F(DeviceGroupsTest, ExchangesRandomPartsAsDefined) {
   const std::uint64_t seed = std::random_device()();
-  on_grids([seed](Collective& collective) { expect_laws_of_random_works(collective, seed, 100); });
+  on_meshes([seed](Collective& collective) { expect_laws_of_random_works(collective, seed, 100); });
 }
 
 TEST_F(DeviceGroupsTest, EveryChainIsASum) {
-  on_grids([](Collective& collective) { expect_chains_are_sums(collective, 5); });
+  on_meshes([](Collective& collective) { expect_chains_are_sums(collective, 5); });
+}
+
+TEST_F(DeviceGroupsTest, GroupsThatWereNotAskedForAreRefused) {
+  const Mesh mesh = Mesh::make({{"data", 2}, {"tensor", 2}}, {4, 4}).value();
+  ModelGroup ranks(4);
+  ModelDevice device;
+  ModelCollective world(ranks, device, 0);
+  DeviceGroups groups(world, mesh);
+  ASSERT_TRUE(groups.open(1));
+  std::vector<float> values(8);
+  PartWork part;
+  part.collective.values = values;
+  part.collective.group = {AxisSet::of(1)};
+  const auto refused = groups.exchange(part, 0, *device.create_stream(StreamPriority::normal));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("the group tensor"));
 }
 
 // After an abort, groups that are created later are aborted as well.
@@ -102,7 +127,7 @@ TEST_F(DeviceGroupsTest, AbortsEveryGroup) {
       threads.emplace_back([&, rank] {
         ModelDevice device;
         ModelCollective world(ranks, device, rank);
-        DeviceGroups groups(world, grid);
+        DeviceGroups groups(world, Mesh(grid));
         if (opened) {
           EXPECT_TRUE(groups.open(1));
         }
@@ -138,7 +163,7 @@ class AbortsTogether final : public SoleRankCollective {
 TEST_F(DeviceGroupsTest, NoGroupsAbortWaitsForAnothers) {
   std::latch begun(3);
   AbortsTogether world(begun);
-  DeviceGroups groups(world, {4, 2});
+  DeviceGroups groups(world, Mesh(RankGrid{4, 2}));
   ASSERT_TRUE(groups.open(1));
   groups.abort();
   EXPECT_TRUE(begun.try_wait());

@@ -15,7 +15,7 @@ struct RandomPart {
     rank = static_cast<int>(below(grid.ranks));
     values.resize(static_cast<std::size_t>(below(3) == 0 ? below(40) : below(3000)));
     part.collective.kind = kCollectiveKinds[static_cast<std::size_t>(below(3))];
-    part.collective.group = kCollectiveGroups[static_cast<std::size_t>(below(3))];
+    part.collective.group = kWorldGroups[static_cast<std::size_t>(below(3))];
     part.collective.values = values;
     if (below(2) == 0) return;
     part.collective.begin = static_cast<std::size_t>(below(100));
@@ -26,7 +26,7 @@ struct RandomPart {
   }
   std::vector<DevicePiece> pieces() const {
     std::vector<DevicePiece> found(3);
-    find_pieces(part, grid, rank, found);
+    find_pieces(part, Mesh(grid), rank, found);
     return found;
   }
 
@@ -109,7 +109,7 @@ TEST(DevicePiecesOfWholes, AreEqualAndInTheOrderOfBlocks) {
   part.collective.kind = CollectiveKind::reduce_scatter;
   part.collective.values = values;
   std::vector<DevicePiece> pieces;
-  find_pieces(part, grid, 4, pieces);
+  find_pieces(part, Mesh(grid), 4, pieces);
   ASSERT_EQ(pieces.size(), 6u);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     EXPECT_EQ(pieces[i].values.data(), values.data() + i * 1024);
@@ -117,12 +117,12 @@ TEST(DevicePiecesOfWholes, AreEqualAndInTheOrderOfBlocks) {
     EXPECT_EQ(grid.block_of(pieces[i].owner), static_cast<std::int64_t>(i));
   }
   part.collective.kind = CollectiveKind::all_reduce;
-  find_pieces(part, grid, 4, pieces);
+  find_pieces(part, Mesh(grid), 4, pieces);
   ASSERT_EQ(pieces.size(), 1u);
   EXPECT_EQ(pieces[0].values.size(), values.size());
   // Between the hosts: the blocks that this rank has inside its host.
   part.collective.group = CollectiveGroup::between;
-  find_pieces(part, grid, 4, pieces);
+  find_pieces(part, Mesh(grid), 4, pieces);
   ASSERT_EQ(pieces.size(), 1u);
   EXPECT_EQ(pieces[0].values.data(), values.data() + 2 * 1024);
   EXPECT_EQ(pieces[0].values.size(), 2u * 1024);

@@ -75,8 +75,7 @@ class GroupsOfDevices final : public Collective {
       : groups_(groups), driver_(driver), stream_(stream) {}
 
   int rank() const override { return groups_.rank(); }
-  int world_size() const override { return static_cast<int>(groups_.grid().ranks); }
-  int ranks_per_host() const override { return static_cast<int>(groups_.grid().ranks_per_host); }
+  const Mesh& mesh() const override { return groups_.mesh(); }
   Result<void> run(const CollectiveWork& work) override {
     if (work.values.empty()) return {};
     const DeviceBuffer buffer(work.values.data(), work.values.size_bytes());
@@ -247,7 +246,7 @@ TEST_F(NcclRank, DISABLED_ExchangesInGroups) {
 }
 
 TEST_F(NcclRank, DISABLED_ExchangesPartsAsDefined) {
-  DeviceGroups groups(collective(), messages().grid());
+  DeviceGroups groups(collective(), messages().mesh());
   const auto opened = groups.open(1);
   ASSERT_TRUE(opened) << opened.error().message;
   GroupsOfDevices devices(groups, driver(), rank_stream());

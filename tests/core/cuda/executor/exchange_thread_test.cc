@@ -122,7 +122,7 @@ TEST(ExchangeThread, SaysWhichPartFailed) {
       const auto link = messages.join(rank);
       ModelDevice device;
       DeviceMemory memory(device);
-      DeviceGroups groups(collective, link->grid());
+      DeviceGroups groups(collective, link->mesh());
       DeviceExecutor executor(device, groups, memory, *link, clock);
       std::vector<float> values(16);
       Scheduler scheduler({}, executor);

@@ -404,7 +404,7 @@ std::vector<TraceEvent> trace_of_phase(TrainingPhase phase) {
   LocalGroup group(1);
   const auto messages = group.join(0);
   const SteadyClock clock;
-  DeviceGroups groups(collective, messages->grid());
+  DeviceGroups groups(collective, messages->mesh());
   auto backend =
       DeviceBackend::open({.driver = device, .products = products}, ElementType::float32);
   HOCKET_CHECK(backend, "the model device opens");

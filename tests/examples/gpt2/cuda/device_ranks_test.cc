@@ -58,7 +58,7 @@ std::vector<RankResult> train_on_devices(const RanksJob& job) {
     ModelDevice device(static_cast<std::uint64_t>(rank) + 1);
     ModelProducts products(device);
     ModelCollective world(group, device, rank);
-    DeviceGroups groups(world, messages.grid());
+    DeviceGroups groups(world, messages.mesh());
     {
       auto backend = DeviceBackend::open({.driver = device, .products = products}, job.type);
       HOCKET_CHECK(backend, "the model device opens");

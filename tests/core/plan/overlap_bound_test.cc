@@ -1,4 +1,4 @@
-#include "core/step/overlap_bound.h"
+#include "core/plan/overlap_bound.h"
 
 #include <gtest/gtest.h>
 
