@@ -233,7 +233,7 @@ class Assembly {
                          .step = event.step,
                          .bytes = event.bytes,
                          .sequence = event.sequence};
-      // Which ranks a set of axes means is not known here.
+      // A profile does not know the mesh, so groups of axes have no ranks here.
       if (event.kind == TraceKind::communication && event.group.axes.is_all() &&
           (event.group.tier == GroupTier::whole || !groups_.empty())) {
         record.collective = event.collective;
