@@ -38,6 +38,13 @@ Result<void> check_kind(CollectiveKind kind) {
                  " cannot be carried out: expected all_reduce, reduce_scatter or all_gather");
 }
 
+GroupMembers group_members(const Mesh& mesh, CollectiveGroup group, std::int64_t rank) {
+  GroupMembers members{mesh.ranks_of(group, rank)};
+  members.own =
+      static_cast<std::size_t>(std::ranges::find(members.ranks, rank) - members.ranks.begin());
+  return members;
+}
+
 Result<void> check_message(const CollectiveWork& work, std::size_t members, std::size_t own) {
   const std::string what = "a " + std::string(in_words(work.kind));
   if (work.kind != CollectiveKind::all_to_all) {

@@ -25,6 +25,15 @@ constexpr bool is_message(CollectiveKind kind) {
 /// Returns invalid_argument for a kind other than all_reduce, reduce_scatter and all_gather.
 Result<void> check_kind(CollectiveKind kind);
 
+/// The ranks of a group in ascending order, and the place of one of them.
+struct GroupMembers {
+  std::vector<std::int64_t> ranks;
+  std::size_t own = 0;
+};
+
+/// Returns the group of `rank`, whose place is `own`.
+GroupMembers group_members(const Mesh& mesh, CollectiveGroup group, std::int64_t rank);
+
 /// Returns invalid_argument for a message whose peer is none of the group's `members`, or is `own`,
 /// this rank, for a send or a receive, and for an all-to-all whose counts are not one for each
 /// member, do not add up to the values, or differ for what this rank keeps.

@@ -1,7 +1,5 @@
 #include "core/host/emulated_link.h"
 
-#include <algorithm>
-
 #include "core/collective/collective_blocks.h"
 
 namespace hocket {
@@ -14,8 +12,7 @@ EmulatedLink::EmulatedLink(Collective& link, const LinkSpec& spec, const Clock& 
 
 Result<void> EmulatedLink::run(const CollectiveWork& work) {
   if (is_message(work.kind)) {
-    const std::vector<std::int64_t> ranks = mesh().ranks_of(work.group, rank());
-    const auto own = static_cast<std::size_t>(std::ranges::find(ranks, rank()) - ranks.begin());
+    const auto [ranks, own] = group_members(mesh(), work.group, rank());
     if (auto ok = check_message(work, ranks.size(), own); !ok) return ok;
     carry_message(work, ranks, own);
     return link_.run(work);

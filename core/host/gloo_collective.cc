@@ -191,8 +191,7 @@ class GlooCollective final : public Collective {
   }
 
   Result<void> run_as_message(const CollectiveWork& work) {
-    const std::vector<std::int64_t> ranks = mesh_.ranks_of(work.group, rank());
-    const auto own = static_cast<std::size_t>(std::ranges::find(ranks, rank()) - ranks.begin());
+    const auto [ranks, own] = group_members(mesh_, work.group, rank());
     if (auto ok = check_message(work, ranks.size(), own); !ok) return ok;
     if (ranks.size() == 1) {
       std::ranges::copy(work.values.first(work.received.size()), work.received.begin());

@@ -190,8 +190,7 @@ Result<void> LocalGroup::run(int rank, const CollectiveWork& work) {
     return meet({work.index, work.group, first, -1, -1}, blocks.members(), blocks.own(), work,
                 [&](const auto& works) { return reduce(works, blocks); });
   }
-  const std::vector<std::int64_t> ranks = mesh_.ranks_of(work.group, rank);
-  const auto own = static_cast<std::size_t>(std::ranges::find(ranks, rank) - ranks.begin());
+  const auto [ranks, own] = group_members(mesh_, work.group, rank);
   if (auto ok = check_message(work, ranks.size(), own); !ok) return ok;
   if (work.kind == CollectiveKind::broadcast) {
     return meet({work.index, work.group, first, -1, -1}, ranks.size(), own, work, copy_from_root);
