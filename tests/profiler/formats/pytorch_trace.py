@@ -4,6 +4,7 @@ writes what PyTorch's profiler saw to FOLDER/rank-0.json and FOLDER/rank-1.json.
     pytorch_trace.py FOLDER STEPS
 """
 
+import gc
 import os
 import subprocess
 import sys
@@ -33,12 +34,17 @@ def train(folder, steps, rank):
     # Two warm-up iterations: buckets are rebuilt after the first one.
     with profile(activities=[ProfilerActivity.CPU], on_trace_ready=write,
                  schedule=schedule(wait=1, warmup=1, active=steps, repeat=1)) as profiler:
-        for _ in range(2 + steps):
+        for iteration in range(2 + steps):
             optimizer.zero_grad()
             model(torch.randn(64, 128)).sum().backward()
             optimizer.step()
+            if iteration == 1 + steps:
+                # A thread of Gloo may end the event of an all-reduce after its result is used, and
+                # PyTorch 1.13 drops what has not ended. It joins the threads with the last group.
+                model = None
+                gc.collect()
+                distributed.destroy_process_group()
             profiler.step()
-    distributed.destroy_process_group()
 
 
 def main():
