@@ -40,7 +40,8 @@ def train(folder, steps, rank):
             optimizer.step()
             if iteration == 1 + steps:
                 # A thread of Gloo may end the event of an all-reduce after its result is used, and
-                # PyTorch 1.13 drops what has not ended. It joins the threads with the last group.
+                # the profiler of PyTorch 1.13 drops events that have not ended when it stops.
+                # The end of the process group, which the model holds as well, joins that thread.
                 model = None
                 gc.collect()
                 distributed.destroy_process_group()
