@@ -19,10 +19,10 @@
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/base/statistics.h"
+#include "core/description/step_description.h"
 #include "core/protocol/job_report.h"
 #include "core/sim/simulator.h"
 #include "core/step/schedule_config.h"
-#include "core/step/step_description.h"
 #include "tuner/trial/cancel.h"
 #include "tuner/trial/process.h"
 

@@ -11,6 +11,7 @@
 #include "core/base/json.h"
 #include "core/sim/partition_search/partition_search.h"
 #include "core/sim/simulator.h"
+#include "examples/steps/pipelines.h"
 
 namespace hocket {
 namespace {
@@ -100,6 +101,39 @@ BENCHMARK(BM_HeterogeneousRanks)
     ->Iterations(1)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
+
+/// 1,024 ranks: eight replicas of a pipeline of 16 stages with 64 micro-batches, each stage on the
+/// eight ranks of a host. Each computation is followed by an all-reduce on that host, and each step
+/// by one among the replicas. range(0): the number of ranks that are slower, each by its own share.
+void BM_Pipelines(benchmark::State& state) {
+  constexpr PipelineShape kShape{.stages = 16, .micro_batches = 64};
+  StepDescription step;
+  step.mesh = {{"pipeline", kShape.stages}, {"data", 8}, {"tensor", 8}};
+  step.ranks = 1024;
+  step.ranks_per_host = 8;
+  step.cluster = Cluster{{3e11, 1000}, {5e10, 5000}, CollectiveAlgorithm::ring};
+  const CollectiveGroup data{AxisSet::of(1)}, tensor{AxisSet::of(2)};
+  for (std::int64_t stage = 0; stage < kShape.stages; ++stage) {
+    StageProgram program(kShape, stage, {1'000'000, 2'000'000}, 8 << 20);
+    for (const StageTask& task : one_forward_one_backward(kShape, stage)) {
+      program.receive(task);
+      program.compute(task);
+      program.collective("", tensor, 8 << 20);
+      program.send(task);
+    }
+    program.collective("gradients", data, 256 << 20);
+    step.programs.push_back(program.take());
+  }
+  if (state.range(0) != 0) {
+    step.rank_compute_scale.resize(1024, 1);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(state.range(0)); ++i)
+      step.rank_compute_scale[i * 7 % 1024] += 1e-4 * static_cast<double>(i + 1);
+  }
+  SimulationOptions options;
+  options.config.order = CollectiveOrder::static_order;
+  run(state, step, options);
+}
+BENCHMARK(BM_Pipelines)->Arg(0)->Arg(1)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 /// Chooses the partitioning of a step of 1,002 tasks on two hosts, where no configuration hides all
 /// communication: the search uses up its events. range(0): whether the costs of collectives come

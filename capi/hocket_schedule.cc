@@ -23,11 +23,12 @@
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/base/plain_text.h"
+#include "core/description/step_description.h"
+#include "core/description/step_programs.h"
 #include "core/scheduler/communication_schedule.h"
 #include "core/scheduler/order_messages.h"
 #include "core/sim/simulator.h"
 #include "core/step/knob.h"
-#include "core/step/step_description.h"
 #include "profiler/calibration/calibration.h"
 #include "profiler/session/communication_profile.h"
 #include "store/open.h"
@@ -116,6 +117,8 @@ Result<std::vector<std::uint32_t>> order_of(const ScheduleConfig& config, const 
     return std::vector<std::uint32_t>();
   auto step = parse_step_description(step_json);
   if (!step) return failure(step.error().in("step_json"));
+  if (const auto ok = check_same_on_all_ranks(*step, "a schedule of tensors"); !ok)
+    return failure(ok.error().in("step_json"));
   // The schedule cuts tensors alone; what else a configuration does to a step it does not do.
   ScheduleConfig own;
   for (const Knob& knob : schedule_knobs())

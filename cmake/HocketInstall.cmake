@@ -107,9 +107,9 @@ install(TARGETS hocket_client_archive EXPORT hocketClient
         ARCHIVE DESTINATION ${archives} COMPONENT development)
 install(FILES capi/hocket_client.h capi/hocket_schedule.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hocket COMPONENT development)
-foreach(folder core/base core/files core/step core/trace core/protocol core/collective core/plan
-               core/partitioning core/placement core/scheduler core/tape core/greeting core/host
-               client/link client/start client/live)
+foreach(folder core/base core/files core/step core/description core/trace core/protocol
+               core/collective core/plan core/partitioning core/placement core/scheduler core/tape
+               core/greeting core/host client/link client/start client/live)
   install(DIRECTORY ${folder}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hocket/${folder}
           COMPONENT development
           FILES_MATCHING PATTERN *.h PATTERN precompiled.h EXCLUDE)

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/text.h"
+#include "core/description/step_programs.h"
 
 namespace hocket {
 namespace {
@@ -14,6 +15,8 @@ std::int64_t largest_collective_bytes(const StepDescription& step) {
   std::int64_t bytes = 0;
   for (const StepLayer& layer : step.layers) bytes = std::max(bytes, layer.parameter_bytes);
   for (const StepTask& task : step.tasks) bytes = std::max(bytes, task.bytes);
+  for (const RankProgram& program : step.programs)
+    for (const StepTask& task : program.tasks) bytes = std::max(bytes, task.bytes);
   return bytes;
 }
 
@@ -33,7 +36,7 @@ nlohmann::json prediction_json(const StepDescription& step, const Prediction& pr
           {"compute_ns", s.compute_ns},
           {"communication_ns", s.communication_ns},
           {"bound_ns", s.bound_ns},
-          {"efficiency", s.efficiency},
+          {"efficiency", s.efficiency ? nlohmann::json(*s.efficiency) : nlohmann::json()},
           {"parts", s.parts},
           {"events", s.events},
           {"ranks", step.ranks},
@@ -55,9 +58,10 @@ Result<void> check_comparable(const StepDescription& step, bool is_as_measured) 
 }
 
 std::vector<HiddenKnob> hidden_in(const StepDescription& step, const Prediction& prediction) {
-  return hidden_knobs(prediction.config,
-                      {.largest_collective_bytes = largest_collective_bytes(step),
-                       .parts = prediction.simulation.parts});
+  StepSizes sizes{.largest_collective_bytes = largest_collective_bytes(step)};
+  // Other ranks may have more parts than rank 0.
+  if (!takes_part_by_rank(step)) sizes.parts = prediction.simulation.parts;
+  return hidden_knobs(prediction.config, sizes);
 }
 
 std::vector<std::string> doubts_on(const MeasuredJob* job, const ScheduleConfig& config) {

@@ -11,10 +11,10 @@
 
 #include "archive/profiles/measured_job.h"
 #include "core/base/result.h"
+#include "core/description/step_description.h"
 #include "core/sim/simulator.h"
 #include "core/step/hidden_knob.h"
 #include "core/step/schedule_config.h"
-#include "core/step/step_description.h"
 
 namespace hocket {
 
@@ -34,6 +34,7 @@ struct PredictionBaseline {
 /// Returns `{"iteration_ns":…,"exposed_ns":…,"compute_ns":…,"communication_ns":…,"bound_ns":…,
 /// "efficiency":…,"parts":…,"events":…,"ranks":…,"simulated_ranks":…,"iterations_ns":[…],
 /// "config":{…},"speedup":…,"withheld":…,"baseline":{"name":…,"iteration_ns":…,"config":{…}}}`.
+/// `efficiency` is null where Simulation::efficiency is absent.
 /// If comparisons are withheld, `withheld` gives the reason and `speedup` is null; otherwise
 /// `withheld` is null.
 nlohmann::json prediction_json(const StepDescription& step, const Prediction& prediction,

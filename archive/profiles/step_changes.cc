@@ -63,6 +63,8 @@ Result<void> change_links(StepDescription& step, const StepChanges& changes) {
   if (!step.cluster && !changes.links.empty()) {
     if (auto ok = make_cluster(step, *links); !ok) return ok;
   }
+  // The known cost of a message does not apply to other links.
+  if (!changes.links.empty()) step.message = std::nullopt;
   if (step.cluster && links->host) step.cluster->host_link = *links->host;
   if (step.cluster && links->network) step.cluster->network_link = *links->network;
   if (!changes.algorithm) return {};
@@ -87,10 +89,14 @@ Result<void> scale_computation(StepDescription& step, std::optional<double> fact
     scale(layer.forward_ns);
     scale(layer.backward_ns);
   }
-  for (StepTask& task : step.tasks) {
-    scale(task.duration_ns);
-    for (Dimension& dimension : task.place.dimensions) scale(dimension.piece_ns);
-  }
+  const auto scale_tasks = [&](std::vector<StepTask>& tasks) {
+    for (StepTask& task : tasks) {
+      scale(task.duration_ns);
+      for (Dimension& dimension : task.place.dimensions) scale(dimension.piece_ns);
+    }
+  };
+  scale_tasks(step.tasks);
+  for (RankProgram& program : step.programs) scale_tasks(program.tasks);
   if (const auto ok = validate(step); !ok) return failure(ok.error().in("--compute-scale"));
   return {};
 }
@@ -107,6 +113,7 @@ Result<void> scale_bandwidth(StepDescription& step, std::optional<double> factor
   scale_cost(step.collective);
   if (step.collective_inside) scale_cost(*step.collective_inside);
   if (step.collective_between) scale_cost(*step.collective_between);
+  if (step.message) scale_cost(*step.message);
   if (step.cluster) {
     scale_link(step.cluster->host_link);
     scale_link(step.cluster->network_link);

@@ -10,7 +10,7 @@
 
 #include "archive/profiles/calibrate_profile.h"
 #include "core/base/result.h"
-#include "core/step/step_description.h"
+#include "core/description/step_description.h"
 
 namespace hocket {
 

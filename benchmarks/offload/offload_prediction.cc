@@ -13,9 +13,9 @@
 #include <string>
 
 #include "core/base/json.h"
+#include "core/description/step_description.h"
 #include "core/sim/offload/offload_choice.h"
 #include "core/step/schedule_config.h"
-#include "core/step/step_description.h"
 
 namespace hocket {
 namespace {

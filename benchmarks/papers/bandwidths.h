@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/description/step_description.h"
 #include "core/step/schedule_config.h"
-#include "core/step/step_description.h"
 
 namespace hocket {
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/description/step_description.h"
 #include "core/step/schedule_config.h"
-#include "core/step/step_description.h"
 
 namespace hocket {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/step/step_description.h"
+#include "core/description/step_description.h"
 
 namespace hocket {
 

@@ -35,11 +35,11 @@
 
 #include "client/link/environment.h"
 #include "core/base/json.h"
+#include "core/description/step_description.h"
 #include "core/host/gloo_collective.h"
 #include "core/host/host_executor.h"
 #include "core/scheduler/scheduler.h"
 #include "core/servers/tcp_servers.h"
-#include "core/step/step_description.h"
 
 namespace hocket {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/step/step_description.h"
+#include "core/description/step_description.h"
 #include "tuner/search/search.h"
 #include "tuner/space/params.h"
 #include "tuner/table/recorded_table.h"

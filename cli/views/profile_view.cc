@@ -16,7 +16,7 @@
 #include "core/base/json_members.h"
 #include "core/base/statistics.h"
 #include "core/base/text.h"
-#include "core/step/step_description.h"
+#include "core/description/step_description.h"
 #include "profiler/formats/category.h"
 #include "profiler/metrics/idle_lanes.h"
 #include "profiler/metrics/profile_quality.h"

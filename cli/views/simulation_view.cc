@@ -117,8 +117,8 @@ void print_prediction(std::ostream& out, const StepDescription& step, const Pred
   table.add({"communication", time(s.communication_ns)});
   if (step.device_memory_bytes > 0) add_placement(table, step, s);
   table.add({"bound T*", time(s.bound_ns)});
-  table.add({"overlap efficiency η", percent_text(s.efficiency)});
-  table.add({"parts a step", std::to_string(s.parts)});
+  if (s.efficiency) table.add({"overlap efficiency η", percent_text(*s.efficiency)});
+  table.add({s.efficiency ? "parts a step" : "parts a step, on rank 0", std::to_string(s.parts)});
   table.add({"ranks", ranks_text(step, s)});
   table.add({"configuration", config_text(prediction.config)});
   table.print(out);
@@ -153,9 +153,10 @@ void print_sweep(std::ostream& out, std::span<const KnobSweep> sweeps,
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Simulation& s = rows[i].prediction.simulation;
     auto cells = rows[i].values;
-    cells.insert(cells.end(),
-                 {time(s.iteration_ns), time(s.exposed_ns), percent_text(s.efficiency),
-                  speedup_text(rows[i].prediction, baseline), i == best ? "best" : ""});
+    cells.insert(
+        cells.end(),
+        {time(s.iteration_ns), time(s.exposed_ns), s.efficiency ? percent_text(*s.efficiency) : "-",
+         speedup_text(rows[i].prediction, baseline), i == best ? "best" : ""});
     table.add(std::move(cells));
   }
   table.print(out);

@@ -11,8 +11,8 @@
 
 #include "archive/profiles/prediction.h"
 #include "cli/inputs/config/knob_text.h"
+#include "core/description/step_description.h"
 #include "core/sim/offload/offload_choice.h"
-#include "core/step/step_description.h"
 
 namespace hocket {
 

@@ -17,7 +17,7 @@ namespace hocket {
 
 /// Returns whether the work is a broadcast, an all-to-all, a send or a receive, which have no
 /// blocks.
-constexpr bool is_message(CollectiveKind kind) {
+constexpr bool has_no_blocks(CollectiveKind kind) {
   return kind == CollectiveKind::broadcast || kind == CollectiveKind::all_to_all ||
          kind == CollectiveKind::send || kind == CollectiveKind::receive;
 }

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/step/step_description.h"
+#include "core/description/step_description.h"
 
 namespace hocket {
 

@@ -11,7 +11,7 @@ EmulatedLink::EmulatedLink(Collective& link, const LinkSpec& spec, const Clock& 
 }
 
 Result<void> EmulatedLink::run(const CollectiveWork& work) {
-  if (is_message(work.kind)) {
+  if (has_no_blocks(work.kind)) {
     const auto [ranks, own] = group_members(mesh(), work.group, rank());
     if (auto ok = check_message(work, ranks.size(), own); !ok) return ok;
     carry_message(work, ranks, own);

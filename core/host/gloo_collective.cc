@@ -172,7 +172,7 @@ class GlooCollective final : public Collective {
   }
 
   Result<void> run(const CollectiveWork& work) override {
-    if (is_message(work.kind)) return run_as_message(work);
+    if (has_no_blocks(work.kind)) return run_as_message(work);
     if (auto ok = check_kind(work.kind); !ok) return ok;
     if (work.values.empty() || world_size() == 1) return {};
     const BlockedSigpipe guard;

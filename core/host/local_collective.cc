@@ -184,7 +184,7 @@ Result<void> LocalGroup::meet(const MeetingKey& key, std::size_t members, std::s
 
 Result<void> LocalGroup::run(int rank, const CollectiveWork& work) {
   const std::int64_t first = mesh_.first_rank(work.group, rank);
-  if (!is_message(work.kind)) {
+  if (!has_no_blocks(work.kind)) {
     if (auto ok = check_kind(work.kind); !ok) return ok;
     const CollectiveBlocks blocks(work, mesh_, rank);
     return meet({work.index, work.group, first, -1, -1}, blocks.members(), blocks.own(), work,

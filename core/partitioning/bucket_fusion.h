@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "core/description/step_description.h"
 #include "core/partitioning/region_rules.h"
-#include "core/step/step_description.h"
 
 namespace hocket::partitioning {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/step/step_description.h"
+#include "core/description/step_description.h"
 
 namespace hocket::partitioning {
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/description/step_programs.h"
 #include "core/partitioning/bucket_fusion.h"
 #include "core/partitioning/launch_order.h"
 #include "core/partitioning/micro_batch_order.h"
@@ -27,6 +28,7 @@ PartitionedStep as_it_is(StepDescription step) {
 }  // namespace
 
 Result<PartitionedStep> partition_step(const StepDescription& step, const ScheduleConfig& config) {
+  HOCKET_TRY(check_same_on_all_ranks(step, "partitioning"));
   StepDescription general = expand(step);
   if (!is_partitioned(config)) return as_it_is(std::move(general));
 

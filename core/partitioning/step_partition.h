@@ -26,8 +26,8 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/description/step_description.h"
 #include "core/step/schedule_config.h"
-#include "core/step/step_description.h"
 
 namespace hocket {
 
@@ -55,8 +55,8 @@ struct PartitionedStep {
 
 /// Partitions `step`, which stays as it is unless is_partitioned(config). Requires valid arguments.
 /// invalid_argument names region and field if the configuration does not fit the step: an unknown
-/// region (suggests the nearest), a dimension that does not exist or must not be divided, ranks
-/// that do not form groups, more memory than available.
+/// region (suggests the nearest), a step that is not the same on all ranks, a dimension that does
+/// not exist or must not be divided, ranks that do not form groups, more memory than available.
 Result<PartitionedStep> partition_step(const StepDescription& step, const ScheduleConfig& config);
 
 }  // namespace hocket

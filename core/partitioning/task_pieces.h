@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/description/step_description.h"
 #include "core/partitioning/bucket_fusion.h"
 #include "core/partitioning/region_rules.h"
 #include "core/partitioning/step_partition.h"
-#include "core/step/step_description.h"
 
 namespace hocket::partitioning {
 

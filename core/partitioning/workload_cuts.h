@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
+#include "core/description/step_description.h"
 #include "core/partitioning/bucket_fusion.h"
 #include "core/partitioning/region_rules.h"
-#include "core/step/step_description.h"
 
 namespace hocket::partitioning {
 

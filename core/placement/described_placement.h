@@ -1,14 +1,15 @@
 #pragma once
 
-// Places a step description (core/step/step_description.h) on a device with limited memory and its
-// host. What the scheduler runs and what the simulator predicts are the same placement. Pure.
+// Places a step description (core/description/step_description.h) on a device with limited memory
+// and its host. What the scheduler runs and what the simulator predicts are the same placement.
+// Pure.
 
 #include <cstdint>
 
 #include "core/base/result.h"
+#include "core/description/step_description.h"
 #include "core/placement/step_placement.h"
 #include "core/step/schedule_config.h"
-#include "core/step/step_description.h"
 
 namespace hocket {
 

@@ -17,20 +17,14 @@
 //
 // An order for the job comes from one of three sources. The order of submission is one where
 // find_job_order() finds no circle. Any run of the simulator over all programs is one: it begins
-// each communication once, behind what that depends on. An order that rank 0 of a group decides
-// while the step runs is one only if all communications of the job are in that group, since two
-// groups would decide without each other. Pure.
+// each communication once, on all of its ranks together, behind what that depends on. An order that
+// rank 0 of a group decides while the step runs is one only if all communications of the job are in
+// that group, since two groups would decide without each other. Pure.
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <variant>
 #include <vector>
-
-#include "core/base/result.h"
-#include "core/step/collective_group.h"
-#include "core/step/collective_kind.h"
-#include "core/step/mesh.h"
 
 namespace hocket {
 
@@ -46,43 +40,13 @@ struct OrderConflict {
 };
 
 /// A circle: each conflict's `after` is the next one's `before`, and the last one's the first
-/// one's. Of those that there are, one with the fewest ranks.
+/// one's. Of those that there are, one with the fewest ranks, except where looking at all of them
+/// would take long.
 using OrderCircle = std::vector<OrderConflict>;
 
 /// Returns an order of which each rank's is a part, or a circle if there is none. `begun` lists for
 /// each rank the communications that it takes part in, below `communications`, each once.
 std::variant<JobOrder, OrderCircle> find_job_order(std::span<const JobOrder> begun,
                                                    std::size_t communications);
-
-/// A communication as the program of a rank has it.
-struct PlannedCommunication {
-  std::string name;  ///< for people
-  CollectiveKind kind = CollectiveKind::all_reduce;
-  CollectiveGroup group = CollectiveGroup::world;
-  std::int64_t bytes = 0;
-
-  bool operator==(const PlannedCommunication&) const = default;
-};
-
-/// The communications of a job, once the ranks' are matched.
-struct MatchedJob {
-  std::vector<JobOrder> begun;  ///< by rank, in the order of its program
-  std::size_t communications = 0;
-};
-
-/// Matches the n-th communication of each group on all of its ranks. `programs` lists them in order
-/// of submission, and `program_of` names that of each rank of the mesh. invalid_argument, with both
-/// ranks and names, where ranks of a group have different numbers of communications in it, or
-/// different kinds or bytes.
-Result<MatchedJob> match_communications(const Mesh& mesh,
-                                        std::span<const std::vector<PlannedCommunication>> programs,
-                                        std::span<const std::uint32_t> program_of);
-
-/// Returns the matched job if its ranks can begin their communications in order of submission.
-/// invalid_argument as match_communications(), and for a circle, with the names of two
-/// communications that two ranks begin in different orders.
-Result<MatchedJob> in_order_of_submission(
-    const Mesh& mesh, std::span<const std::vector<PlannedCommunication>> programs,
-    std::span<const std::uint32_t> program_of);
 
 }  // namespace hocket

@@ -1,7 +1,7 @@
 #include "core/plan/plan.h"
 
+#include "core/description/step_description.h"
 #include "core/step/schedule_config.h"
-#include "core/step/step_description.h"
 
 namespace hocket {
 namespace {
@@ -317,6 +317,13 @@ void Plan::announce(std::span<const std::uint64_t> collectives) {
   HOCKET_CHECK(options_.order == PartOrder::announced, "this plan decides its own order");
   if (observer_) observer_->announced(collectives);
   announced_.insert(announced_.end(), collectives.begin(), collectives.end());
+}
+
+bool Plan::may_start(std::uint64_t number) const {
+  HOCKET_CHECK(options_.order == PartOrder::announced, "this plan decides its own order");
+  HOCKET_CHECK(number - first_waiting_ < waiting_.size(), "a collective that waits");
+  const Collective& next = collectives_[task(waiting_[number - first_waiting_].slot).collective];
+  return announced_.empty() && next.ready && credit_.admits(next.parts.next().bytes);
 }
 
 }  // namespace hocket

@@ -154,6 +154,9 @@ class Plan {
   /// Announces, for PartOrder::announced, the collectives whose parts start next, one entry per
   /// part. They may be announced before they are submitted.
   void announce(std::span<const std::uint64_t> collectives);
+  /// Returns whether next_part() would return a part of this collective, which must be submitted
+  /// and have parts left, if it were announced next. For PartOrder::announced.
+  bool may_start(std::uint64_t collective) const;
 
   std::size_t ready_computes(TaskLane lane = TaskLane::stream) const {
     return ready_computes_[static_cast<std::size_t>(lane)].size();
@@ -218,6 +221,9 @@ class Plan {
     return captured_ ? captured_->fields(slot) : graph_.fields(slot);
   }
   Collective& collective(std::uint32_t slot) { return collectives_[task(slot).collective]; }
+  const Task& task(std::uint32_t slot) const {
+    return captured_ ? captured_->fields(slot) : graph_.fields(slot);
+  }
   /// Returns the collective whose part is due, even if it may not start yet.
   std::optional<std::uint32_t> due_collective() const;
   void part_was_taken(std::uint32_t slot);

@@ -8,6 +8,7 @@
 #include "core/base/check.h"
 #include "core/base/json.h"
 #include "core/base/json_reader.h"
+#include "core/description/step_programs.h"
 #include "core/protocol/reported_values.h"
 #include "core/step/knob.h"
 
@@ -121,7 +122,11 @@ void read_job(JsonReader& reader, JobDescription& job) {
   reader.array("knobs", read_knob, kOptional, kMaxKnobs);
   reader.object(
       "can_run", [&](JsonReader& fields) { read_runnable_values(fields, job.can_run); }, kOptional);
-  reader.part("step", job.step, read_step_description);
+  reader.part("step", job.step, [](JsonReader& fields, StepDescription& step) {
+    read_step_description(fields, step);
+    if (const auto ok = check_same_on_all_ranks(step, "live tuning"); !ok)
+      fields.self().fail(ok.error());
+  });
   reader.array(
       "predictions",
       [&](const JsonValue& value) {

@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/description/step_description.h"
 #include "core/protocol/rank_counters.h"
 #include "core/protocol/runnable_values.h"
 #include "core/protocol/topology.h"
 #include "core/protocol/workload.h"
 #include "core/step/schedule_config.h"
-#include "core/step/step_description.h"
 #include "core/trace/trace_sink.h"
 
 namespace hocket {

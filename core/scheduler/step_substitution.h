@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/description/step_description.h"
 #include "core/partitioning/step_partition.h"
 #include "core/step/rank_grid.h"
 #include "core/step/schedule_config.h"
-#include "core/step/step_description.h"
 
 namespace hocket {
 

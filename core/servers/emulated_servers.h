@@ -15,8 +15,8 @@
 #include "core/base/clock.h"
 #include "core/collective/parameter_servers.h"
 #include "core/collective/served_paths.h"
+#include "core/description/step_description.h"
 #include "core/host/link_queues.h"
-#include "core/step/step_description.h"
 
 namespace hocket {
 

@@ -158,4 +158,13 @@ PartCost collective_cost(CollectiveKind kind, std::int64_t bytes, std::int64_t r
   return time_ns(tree, bytes) < time_ns(ring, bytes) ? tree : ring;
 }
 
+PartCost cluster_message_cost(bool crosses_hosts, const Cluster& cluster) {
+  const LinkSpec& link = crosses_hosts ? cluster.network_link : cluster.host_link;
+  const double hop_ns = crosses_hosts ? network_hop_ns(kRingHop.network_ns, cluster)
+                                      : host_hop_ns(kRingHop.host_ns, cluster);
+  return {.alpha_ns = kBaseLatencyNs + hop_ns,
+          .beta_ns_per_byte = 1e9 / link.bytes_per_second,
+          .latency_ns = 0};
+}
+
 }  // namespace hocket

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
+#include "core/description/step_description.h"
 #include "core/step/collective_kind.h"
-#include "core/step/step_description.h"
 
 namespace hocket {
 
@@ -15,5 +15,9 @@ namespace hocket {
 /// bandwidth. A collective of one rank costs nothing.
 PartCost collective_cost(CollectiveKind kind, std::int64_t bytes, std::int64_t ranks,
                          std::int64_t ranks_per_host, const Cluster& cluster);
+
+/// Returns the cost of a part of a message between two ranks, which takes one step of a ring. NCCL
+/// has no formula for it.
+PartCost cluster_message_cost(bool crosses_hosts, const Cluster& cluster);
 
 }  // namespace hocket

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "core/step/step_description.h"
+#include "core/description/step_description.h"
 
 namespace hocket {
 

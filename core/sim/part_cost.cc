@@ -80,6 +80,17 @@ PartCost part_cost(const StepDescription& step, CollectiveKind kind, CollectiveG
   return step.cluster ? cost_on(*step.cluster, shape, kind, bytes) : given_cost(step, group, kind);
 }
 
+PartCost part_cost_alone(const StepDescription& step, CollectiveKind kind, CollectiveGroup group,
+                         std::int64_t bytes) {
+  PartCost cost = part_cost(step, kind, group, bytes);
+  cost.beta_ns_per_byte /= static_cast<double>(shape_of(step, group).at_once);
+  return cost;
+}
+
+PartCost message_cost(const StepDescription& step, bool crosses_hosts) {
+  return step.message ? *step.message : cluster_message_cost(crosses_hosts, *step.cluster);
+}
+
 double least_ns_per_byte(const StepDescription& step, CollectiveKind kind, CollectiveGroup group) {
   const bool has_trees = step.cluster && kind == CollectiveKind::all_reduce &&
                          step.cluster->algorithm != CollectiveAlgorithm::ring;
@@ -93,6 +104,13 @@ double least_ns_per_byte(const StepDescription& step, CollectiveKind kind, Colle
   if (rings.cluster->algorithm == CollectiveAlgorithm::automatic)
     rings.cluster->algorithm = CollectiveAlgorithm::ring;
   return part_cost(rings, kind, group, kMaxStepTaskBytes).beta_ns_per_byte;
+}
+
+double least_ns_per_byte_alone(const StepDescription& step, const StepTask& task,
+                               bool crosses_hosts) {
+  if (is_message(*task.collective)) return message_cost(step, crosses_hosts).beta_ns_per_byte;
+  return least_ns_per_byte(step, *task.collective, task.group) /
+         static_cast<double>(shape_of(step, task.group).at_once);
 }
 
 }  // namespace hocket

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/step/step_description.h"
+#include "core/description/step_description.h"
 
 namespace hocket {
 
@@ -32,7 +32,18 @@ LinkTier tier_of(const StepDescription& step, CollectiveGroup group);
 PartCost part_cost(const StepDescription& step, CollectiveKind kind, CollectiveGroup group,
                    std::int64_t bytes);
 
+/// Returns the same cost for a group that has its links to itself.
+PartCost part_cost_alone(const StepDescription& step, CollectiveKind kind, CollectiveGroup group,
+                         std::int64_t bytes);
+
+/// Returns the cost of a part of a message, on the same host or to another one. `step` must have
+/// messages and be valid.
+PartCost message_cost(const StepDescription& step, bool crosses_hosts);
+
 /// Returns the least beta of any part under any algorithm; no collective moves a byte faster.
 double least_ns_per_byte(const StepDescription& step, CollectiveKind kind, CollectiveGroup group);
+/// Returns the same for a collective or message that has its links to itself.
+double least_ns_per_byte_alone(const StepDescription& step, const StepTask& task,
+                               bool crosses_hosts);
 
 }  // namespace hocket

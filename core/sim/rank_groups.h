@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/step/step_description.h"
+#include "core/description/step_description.h"
 
 namespace hocket {
 
@@ -14,12 +14,13 @@ struct RankGroup {
   std::int64_t first_rank = 0;
   std::int64_t ranks = 0;
   double compute_scale = 1;
+  std::uint32_t program = 0;  ///< index into the programs of the step
 
   bool operator==(const RankGroup&) const = default;
 };
 
-/// Returns the groups of `step`'s ranks, that of rank 0 first. With jitter, or with
-/// servers on the hosts of ranks, every rank has a group of its own.
+/// Returns the groups of the ranks of `step`, which all run the same with all others, that of rank
+/// 0 first. With jitter, or with servers on the hosts of ranks, every rank has a group of its own.
 std::vector<RankGroup> rank_groups(const StepDescription& step);
 
 /// Returns the index of the group of `rank`, which must be < step.ranks.

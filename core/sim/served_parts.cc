@@ -63,7 +63,7 @@ void ServedParts::enter_links(std::uint64_t index, std::int64_t now_ns) {
   const double bytes = static_cast<double>(part.decision.bytes) + servers_.overhead_bytes;
   const auto path = path_of(part);
   if (!path) return links_.begin(index, 0, {}, now_ns);
-  const ServerFlows::Use uses[] = {
+  const SharedFlows::Use uses[] = {
       {path->rank_link, 1}, {path->server_link, static_cast<double>(groups_[part.rank].ranks)}};
   links_.begin(index, bytes, uses, now_ns);
 }

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "core/collective/served_paths.h"
+#include "core/collective/shared_flows.h"
+#include "core/description/step_description.h"
 #include "core/plan/plan.h"
 #include "core/sim/rank_groups.h"
-#include "core/sim/server_flows.h"
-#include "core/step/step_description.h"
 
 namespace hocket {
 
@@ -84,7 +84,7 @@ class ServedParts {
   std::vector<Part> parts_;
   std::vector<std::uint64_t> free_parts_;
   const ServedPaths paths_;
-  ServerFlows links_;
+  SharedFlows links_;
 };
 
 }  // namespace hocket

@@ -17,28 +17,37 @@ constexpr double kMaxTaskNs = 0x1p60;
 
 PlanOptions plan_options(const SimulationSetup& setup, std::size_t group) {
   PlanOptions options = setup.plan;
-  if (!setup.static_order.empty() || (setup.negotiated && group > 0))
+  if (!setup.static_order.empty() || setup.is_urgent_first || (setup.negotiated && group > 0))
     options.order = PartOrder::announced;
   return options;
 }
 
-std::int64_t rounded(double ns) {
+}  // namespace
+
+std::int64_t SimulationRun::rounded(double ns) {
   return std::llround(std::min(ns, kMaxTaskNs));
 }
-
-}  // namespace
 
 SimulationRun::SimulationRun(SimulationSetup setup, const SimulationOptions& options)
     : setup_(std::move(setup)), trace_(options.trace), clock_(options.clock) {
   for (Link& link : links_) link.transfers = {setup_.comm_channels, setup_.channel_split};
+  if (setup_.fold) group_parts_.emplace(setup_.fold, setup_.comm_channels, setup_.channel_split);
   if (setup_.servers) served_.emplace(*setup_.servers, setup_.groups, setup_.comm_channels);
   ranks_.reserve(setup_.groups.size());
   for (std::size_t group = 0; group < setup_.groups.size(); ++group) {
     ranks_.emplace_back(plan_options(setup_, group), setup_.groups[group], setup_.streams,
                         setup_.comm_channels);
+    tasks_ += program_of(static_cast<std::uint32_t>(group)).captured->size();
   }
   ranks_[setup_.watched_group].plan.observe(options.observer);
+  if (!setup_.static_order.empty()) {
+    for (std::size_t rank = 0; setup_.fold && rank < ranks_.size(); ++rank)
+      static_orders_.push_back(order_of_class(*setup_.fold, rank, setup_.static_order));
+    if (!setup_.fold) static_orders_.push_back(setup_.static_order);
+  }
+  if (setup_.is_urgent_first) watch_what_is_ready();
   for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) pump(rank);
+  start_urgent_parts();
 }
 
 Result<SimulationRun::Finished> SimulationRun::next_finished() {
@@ -53,6 +62,7 @@ Result<SimulationRun::Finished> SimulationRun::next_finished() {
     now_ns_ = event.time_ns;
     if (clock_) clock_->set_ns(now_ns_);
     handle(event.payload);
+    start_urgent_parts();
   }
   const Finished next = finished_.front();
   finished_.pop_front();
@@ -88,14 +98,20 @@ void SimulationRun::handle(const EventData& event) {
     case EventKind::lane_end:
       return end_lane(event.rank, static_cast<TaskLane>(event.value));
     case EventKind::on_link:
-      return enter_link(event.value);
+      if (!group_parts_) return enter_link(event.value);
+      group_parts_->enter_links(static_cast<std::uint32_t>(event.value), now_ns_);
+      return reschedule_groups();
     case EventKind::link_end: {
       const auto tier = static_cast<LinkTier>(event.value >> 32);
       if (static_cast<std::uint32_t>(event.value) == link(tier).ticket) end_transfer(tier);
       return;
     }
     case EventKind::part_done:
-      return end_part(event.value);
+      return group_parts_ ? end_group_part(static_cast<std::uint32_t>(event.value))
+                          : end_part(event.value);
+    case EventKind::groups_leave:
+      if (static_cast<std::uint32_t>(event.value) == groups_ticket_) leave_group_links();
+      return;
     case EventKind::announce:
       return announce_to_others(event.value);
     case EventKind::served_enters:
@@ -112,18 +128,23 @@ void SimulationRun::handle(const EventData& event) {
 
 void SimulationRun::launch_steps(std::uint32_t rank) {
   SimulatedRank& r = ranks_[rank];
-  while (r.plan.may_launch(*setup_.captured)) {
-    if (!setup_.static_order.empty()) {
-      std::vector<std::uint64_t> order;
-      for (const std::uint32_t collective : setup_.static_order)
-        order.push_back(r.plan.submitted_collectives() + collective);
-      r.plan.announce(order);
-    }
-    r.plan.launch(setup_.captured);
+  const ProgramSetup& program = program_of(rank);
+  while (r.plan.may_launch(*program.captured)) {
+    announce_launch(rank);
+    r.plan.launch(program.captured);
     if (++r.launches - finished_launches_ > launches_.size()) {
-      launches_.push_back({tasks(), 0, {}});
+      launches_.push_back({tasks_, 0, {}});
     }
   }
+}
+
+void SimulationRun::announce_launch(std::uint32_t rank) {
+  if (static_orders_.empty()) return;
+  Plan& plan = ranks_[rank].plan;
+  std::vector<std::uint64_t> order;
+  for (const std::uint32_t collective : static_orders_[setup_.fold ? rank : 0])
+    order.push_back(plan.submitted_collectives() + collective);
+  plan.announce(order);
 }
 
 void SimulationRun::pump(std::uint32_t rank) {
@@ -131,6 +152,9 @@ void SimulationRun::pump(std::uint32_t rank) {
   launch_steps(rank);
   if (served_) {
     start_served_parts(rank);
+  } else if (group_parts_) {
+    start_group_parts(rank);
+    take_group_channels(rank);
   } else {
     start_parts(rank);
     take_channels(rank);
@@ -142,17 +166,18 @@ void SimulationRun::pump(std::uint32_t rank) {
 
 void SimulationRun::start_parts(std::uint32_t rank) {
   SimulatedRank& r = ranks_[rank];
+  const CapturedStep& captured = *program_of(rank).captured;
   while (const auto decision = r.plan.next_part()) {
     const std::uint64_t index = r.started_parts++;
     if (index == first_part_ + parts_.size()) {
-      parts_.push_back({.decision = *decision,
-                        .collective = static_cast<std::uint32_t>(decision->collective %
-                                                                 setup_.captured->collectives()),
-                        .arrived = 0,
-                        .not_before_ns = now_ns_,
-                        .taken_ns = 0,
-                        .lane = 0,
-                        .done = false});
+      parts_.push_back(
+          {.decision = *decision,
+           .collective = static_cast<std::uint32_t>(decision->collective % captured.collectives()),
+           .arrived = 0,
+           .not_before_ns = now_ns_,
+           .taken_ns = 0,
+           .lane = 0,
+           .done = false});
     }
     Part& started = part(index);
     HOCKET_CHECK(started.decision == *decision, "two ranks start their parts in different orders");
@@ -190,8 +215,9 @@ void SimulationRun::begin_transfer(std::uint64_t index) {
 
 const PartCost& SimulationRun::cost_of(const Part& of) const {
   const std::int64_t end_bytes = of.decision.offset_bytes + of.decision.bytes;
-  const bool last = end_bytes == task_of(of.decision.task).bytes;
-  return (last ? setup_.last_part : setup_.full_part)[of.collective];
+  const ProgramSetup& program = setup_.programs.front();
+  const bool last = end_bytes == task_of(program, of.decision.task).bytes;
+  return (last ? program.last_part : program.full_part)[of.collective];
 }
 
 void SimulationRun::enter_link(std::uint64_t index) {
@@ -242,76 +268,18 @@ void SimulationRun::end_part(std::uint64_t index) {
 
   const TaskId task = done.decision.task;
   if (trace_) {
+    const ProgramSetup& program = setup_.programs.front();
     part_lanes_[static_cast<std::size_t>(done.lane)] = false;
-    trace_->record({TraceKind::communication, done.lane, task_of(task).name, task.generation,
-                    done.taken_ns, now_ns_, done.decision.bytes, task,
-                    static_cast<std::int64_t>(index), setup_.kinds[done.collective],
-                    setup_.among[done.collective]});
+    trace_->record({TraceKind::communication, done.lane, task_of(program, task).name,
+                    task.generation, done.taken_ns, now_ns_, done.decision.bytes, task,
+                    static_cast<std::int64_t>(index), program.kinds[done.collective],
+                    program.among[done.collective]});
   }
   for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
     ranks_[rank].account(now_ns_);
     ++events_;
     if (ranks_[rank].plan.finish_part(task, done.decision.bytes)) task_finished(task);
     pump(rank);
-  }
-}
-
-void SimulationRun::start_served_parts(std::uint32_t rank) {
-  SimulatedRank& r = ranks_[rank];
-  while (const auto push = r.plan.next_part()) {
-    served_->add(rank, false, *push);
-    if (rank != 0) continue;
-    launches_[push->task.generation - finished_launches_].part_order.push_back(
-        static_cast<std::uint32_t>(push->collective % setup_.captured->collectives()));
-  }
-  while (const auto pull = r.plan.next_pull()) served_->add(rank, true, *pull);
-  schedule(EventKind::served_enters, served_->take_channels(rank, now_ns_));
-}
-
-void SimulationRun::schedule(EventKind kind, const std::vector<ServedParts::Later>& later) {
-  for (const ServedParts::Later& each : later)
-    events_to_come_.push(each.time_ns, {kind, 0, each.part});
-}
-
-void SimulationRun::reschedule_served() {
-  ++served_ticket_;
-  if (const auto time_ns = served_->next_leaves_ns())
-    events_to_come_.push(*time_ns, {EventKind::served_leaves, 0, served_ticket_});
-}
-
-void SimulationRun::leave_served_links() {
-  ++events_;
-  schedule(EventKind::served_done, {served_->leave_links(now_ns_)});
-  reschedule_served();
-}
-
-void SimulationRun::end_served_part(std::uint64_t index) {
-  const auto [part, makes_sum] = served_->end(index);
-  const PartDecision& decision = part.decision;
-  const std::uint32_t rank = part.rank;
-  if (watched(rank) && trace_) {
-    trace_->record({.kind = TraceKind::communication,
-                    .lane = part.channel,
-                    .name = task_of(decision.task).name,
-                    .step = decision.task.generation,
-                    .begin_ns = part.taken_ns,
-                    .end_ns = now_ns_,
-                    .bytes = decision.bytes,
-                    .task = decision.task,
-                    .collective = part.is_pull ? CollectiveKind::pull : CollectiveKind::push});
-  }
-  ranks_[rank].account(now_ns_);
-  ++events_;
-  Plan& plan = ranks_[rank].plan;
-  if (part.is_pull ? plan.finish_pull(decision) : plan.finish_push(decision))
-    task_finished(decision.task);
-  pump(rank);
-  if (!makes_sum) return;
-  const std::vector<PartDecision> decisions = served_->decisions(decision);
-  for (std::uint32_t other = 0; other < ranks_.size(); ++other) {
-    ranks_[other].account(now_ns_);
-    ranks_[other].plan.summed(decisions[other]);
-    pump(other);
   }
 }
 
@@ -340,9 +308,10 @@ void SimulationRun::start_computes(std::uint32_t rank) {
 }
 
 double SimulationRun::duration_ns(const SimulatedRank& rank, TaskId task) const {
-  const std::uint32_t index = setup_.captured->index_of(task);
-  auto ns = static_cast<double>(setup_.durations_ns[index]);
-  const TaskLane lane = setup_.captured->task(index).lane;
+  const ProgramSetup& program = setup_.programs[rank.group.program];
+  const std::uint32_t index = program.captured->index_of(task);
+  auto ns = static_cast<double>(program.durations_ns[index]);
+  const TaskLane lane = program.captured->task(index).lane;
   // The links to the host are alike on all ranks, however fast these compute.
   if (lane == TaskLane::to_device || lane == TaskLane::to_host) return ns;
   ns *= rank.group.compute_scale;
@@ -351,7 +320,7 @@ double SimulationRun::duration_ns(const SimulatedRank& rank, TaskId task) const 
 }
 
 void SimulationRun::start_lanes(std::uint32_t rank) {
-  if (setup_.copied_bytes.empty()) return;
+  if (program_of(rank).copied_bytes.empty()) return;
   SimulatedRank& r = ranks_[rank];
   for (const TaskLane lane : {TaskLane::host, TaskLane::to_device, TaskLane::to_host}) {
     SimulatedRank::Running& running = r.lanes[static_cast<std::size_t>(lane)];
@@ -377,13 +346,14 @@ void SimulationRun::end_lane(std::uint32_t rank, TaskLane lane) {
     // The host's lane follows the streams; the copies' lanes are 0 to the device, 1 to the host.
     const bool computes = lane == TaskLane::host;
     const std::int32_t copies = lane == TaskLane::to_device ? 0 : 1;
+    const ProgramSetup& program = program_of(rank);
     trace_->record({.kind = computes ? TraceKind::compute : TraceKind::copy,
                     .lane = computes ? setup_.streams : copies,
-                    .name = task_of(task).name,
+                    .name = task_of(program, task).name,
                     .step = task.generation,
                     .begin_ns = running.begin_ns,
                     .end_ns = now_ns_,
-                    .bytes = setup_.copied_bytes[setup_.captured->index_of(task)],
+                    .bytes = program.copied_bytes[program.captured->index_of(task)],
                     .task = task});
   }
   r.plan.finish_compute(task);
@@ -437,8 +407,9 @@ void SimulationRun::end_compute(std::uint32_t rank, std::uint32_t stream, std::u
   r.free_streams.push_back(stream);
   const TaskId task = running.task;
   if (watched(rank) && trace_) {
-    trace_->record({TraceKind::compute, static_cast<std::int32_t>(stream), task_of(task).name,
-                    task.generation, running.begin_ns, now_ns_, 0, task});
+    trace_->record({TraceKind::compute, static_cast<std::int32_t>(stream),
+                    task_of(program_of(rank), task).name, task.generation, running.begin_ns,
+                    now_ns_, 0, task});
   }
   r.plan.finish_compute(task);
   task_finished(task);
@@ -451,7 +422,7 @@ void SimulationRun::task_finished(TaskId task) {
   --launch.unfinished;
   launch.ends_ns += static_cast<std::uint64_t>(now_ns_);
   while (!launches_.empty() && launches_.front().unfinished == 0) {
-    const auto all_ns = static_cast<std::uint64_t>(now_ns_) * static_cast<std::uint64_t>(tasks());
+    const auto all_ns = static_cast<std::uint64_t>(now_ns_) * static_cast<std::uint64_t>(tasks_);
     finished_.push_back({now_ns_, mean_busy_times(), all_ns - launches_.front().ends_ns});
     part_order_ = std::move(launches_.front().part_order);
     launches_.pop_front();

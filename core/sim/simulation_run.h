@@ -11,29 +11,40 @@
 #include <vector>
 
 #include "core/collective/shared_link.h"
+#include "core/description/step_description.h"
 #include "core/plan/captured_step.h"
+#include "core/programs/job_fold.h"
+#include "core/programs/urgent_order.h"
 #include "core/sim/event_queue.h"
+#include "core/sim/group_parts.h"
 #include "core/sim/part_cost.h"
 #include "core/sim/rank_groups.h"
 #include "core/sim/served_parts.h"
 #include "core/sim/simulated_rank.h"
 #include "core/sim/simulator.h"
-#include "core/step/step_description.h"
 
 namespace hocket {
 
-/// Everything a simulation needs, derived from a description and a configuration.
-struct SimulationSetup {
+/// The tasks of the ranks that run one program, and what they take.
+struct ProgramSetup {
   std::shared_ptr<const CapturedStep> captured;
   std::vector<std::int64_t> durations_ns;  ///< by task; 0 for collectives
   /// Bytes of copies by task; empty where steps are not placed.
   std::vector<std::int64_t> copied_bytes;
-  std::int64_t device_peak_bytes = 0;  ///< peak in a placed step; 0 for other steps
   /// By collective: the cost of a full part, and that of its last part.
   std::vector<PartCost> full_part, last_part;
   std::vector<LinkTier> tiers;         ///< by collective: the links of its parts
   std::vector<CollectiveKind> kinds;   ///< by collective
   std::vector<CollectiveGroup> among;  ///< by collective: the group it runs in
+};
+
+/// Everything a simulation needs, derived from a description and a configuration.
+struct SimulationSetup {
+  /// One; one for each group of ranks if there is a fold.
+  std::vector<ProgramSetup> programs;
+  /// Who takes part in what; null where all ranks take part in everything.
+  std::shared_ptr<const JobFold> fold;
+  std::int64_t device_peak_bytes = 0;  ///< peak in a placed step; 0 for other steps
   std::vector<RankGroup> groups;
   PlanOptions plan;
   /// Set if `plan` has servers.
@@ -44,11 +55,14 @@ struct SimulationSetup {
   double compute_slowdown = 0, compute_slowdown_per_channel = 0, compute_slowdown_per_byte = 0;
   Jitter jitter;
   /// Collectives of a step, one entry per part, announced when each launch begins (order=static).
+  /// With a fold they are its communications, of which each rank announces its own.
   std::vector<std::uint32_t> static_order;
   /// Delay between the start of a part on rank 0 and its announcement on other ranks
   /// (order=negotiated).
   std::int64_t announce_ns = 0;
   bool negotiated = false;
+  /// With a fold: the most urgent part starts first (core/programs/urgent_order.h).
+  bool is_urgent_first = false;
   std::size_t watched_group = 0;
 };
 
@@ -71,14 +85,14 @@ class SimulationRun {
 
   std::int64_t events() const { return events_; }
   /// Returns the collective of each part of the last finished launch, in the order in which the
-  /// parts started.
+  /// parts started on rank 0; with is_urgent_first the communications of all ranks.
   const std::vector<std::uint32_t>& part_order() const { return part_order_; }
   const SimulationSetup& setup() const { return setup_; }
-  /// Returns the number of tasks of a launch over all simulated ranks.
-  std::int64_t tasks() const {
-    return static_cast<std::int64_t>(setup_.captured->size()) *
-           static_cast<std::int64_t>(ranks_.size());
+  const ProgramSetup& watched_program() const {
+    return program_of(static_cast<std::uint32_t>(setup_.watched_group));
   }
+  /// Returns the number of tasks of a launch over all simulated ranks.
+  std::int64_t tasks() const { return tasks_; }
 
  private:
   enum class EventKind : std::uint8_t {
@@ -88,6 +102,7 @@ class SimulationRun {
     link_end,
     part_done,
     announce,
+    groups_leave,   ///< a part of some ranks leaves the links
     served_enters,  ///< a part to or from a server enters the links
     served_leaves,
     served_done,
@@ -120,8 +135,10 @@ class SimulationRun {
     std::uint32_t ticket = 0;  ///< identifies the one event that may end a transfer
   };
 
+  static std::int64_t rounded(double ns);
   void handle(const EventData& event);
   void launch_steps(std::uint32_t rank);
+  void announce_launch(std::uint32_t rank);
   /// Lets `rank` start everything that it can.
   void pump(std::uint32_t rank);
   void start_parts(std::uint32_t rank);
@@ -140,6 +157,15 @@ class SimulationRun {
   void reschedule_link(LinkTier tier);
   void end_transfer(LinkTier tier);
   void end_part(std::uint64_t part);
+  // Where some ranks take part, in place of the functions of parts above:
+  void start_group_parts(std::uint32_t rank);
+  void watch_what_is_ready();
+  void start_urgent_parts();
+  void take_group_channels(std::uint32_t rank);
+  void reschedule_groups();
+  void leave_group_links();
+  void end_group_part(std::uint32_t part);
+  void record(const GroupParts::Part& part, const GroupParts::Member& member);
   // With parameter servers, in place of the functions of parts above:
   void start_served_parts(std::uint32_t rank);
   void schedule(EventKind kind, const std::vector<ServedParts::Later>& later);
@@ -151,12 +177,17 @@ class SimulationRun {
   SimulatedRank::BusyTimes mean_busy_times();
   Part& part(std::uint64_t index) { return parts_[index - first_part_]; }
   const PartCost& cost_of(const Part& part) const;
-  LinkTier tier_of(const Part& part) const { return setup_.tiers[part.collective]; }
+  LinkTier tier_of(const Part& part) const {
+    return setup_.programs.front().tiers[part.collective];
+  }
   Link& link(LinkTier tier) { return links_[static_cast<std::size_t>(tier)]; }
   bool watched(std::uint32_t rank) const { return rank == setup_.watched_group; }
   std::int32_t take_part_lane();
-  const CapturedStep::Task& task_of(TaskId id) const {
-    return setup_.captured->task(setup_.captured->index_of(id));
+  const ProgramSetup& program_of(std::uint32_t rank) const {
+    return setup_.programs[ranks_[rank].group.program];
+  }
+  static const CapturedStep::Task& task_of(const ProgramSetup& program, TaskId id) {
+    return program.captured->task(program.captured->index_of(id));
   }
 
   SimulationSetup setup_;
@@ -165,6 +196,10 @@ class SimulationRun {
   std::vector<SimulatedRank> ranks_;
   EventQueue<EventData> events_to_come_;
   std::array<Link, kLinkTiers> links_;
+  std::optional<GroupParts> group_parts_;
+  std::optional<UrgentOrder> urgent_order_;
+  std::vector<std::vector<std::uint32_t>> static_orders_;  ///< by rank, or the one of all
+  std::uint32_t groups_ticket_ = 0;  ///< identifies the one event that may end a transfer
   std::optional<ServedParts> served_;
   std::uint32_t served_ticket_ = 0;  ///< identifies the one event that may end a flow
   std::deque<Part> parts_;
@@ -176,6 +211,7 @@ class SimulationRun {
   std::deque<Finished> finished_;  // not returned yet
   std::int64_t now_ns_ = 0;
   std::int64_t events_ = 0;
+  std::int64_t tasks_ = 0;  ///< of a launch, over all simulated ranks
 };
 
 }  // namespace hocket

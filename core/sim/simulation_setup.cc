@@ -5,8 +5,11 @@
 #include <utility>
 
 #include "core/collective/part_sizes.h"
+#include "core/description/step_programs.h"
 #include "core/partitioning/step_partition.h"
 #include "core/placement/described_placement.h"
+#include "core/programs/fold_order.h"
+#include "core/programs/job_fold.h"
 #include "core/scheduler/scheduler.h"
 #include "core/sim/part_cost.h"
 
@@ -16,15 +19,40 @@ namespace {
 /// Limit on tasks over all simulated ranks; the state of each takes a few hundred bytes.
 constexpr std::int64_t kMaxSimulatedTasks = 50'000'000;
 
-void add_costs(const StepDescription& step, const StepTask& task, std::int64_t partition_bytes,
-               SimulationSetup& setup) {
-  const std::int64_t full = part_bytes(task.bytes, partition_bytes);
-  const std::int64_t last = task.bytes - (part_count(task.bytes, partition_bytes) - 1) * full;
-  setup.full_part.push_back(part_cost(step, *task.collective, task.group, full));
-  setup.last_part.push_back(part_cost(step, *task.collective, task.group, last));
-  setup.tiers.push_back(tier_of(step, task.group));
-  setup.kinds.push_back(*task.collective);
-  setup.among.push_back(task.group);
+/// Returns the cost of a part. Where only some ranks take part, the links are shared by who uses
+/// them at that time.
+PartCost cost_of(const StepDescription& step, const StepTask& task, bool crosses_hosts,
+                 std::int64_t bytes, bool is_alone) {
+  if (is_message(*task.collective)) return message_cost(step, crosses_hosts);
+  return is_alone ? part_cost_alone(step, *task.collective, task.group, bytes)
+                  : part_cost(step, *task.collective, task.group, bytes);
+}
+
+/// Returns what the tasks of a program take. `begun` are its communications in `fold`, if any.
+ProgramSetup setup_of(const ProgramLayout& layout, const StepDescription& program,
+                      std::int64_t partition_bytes, const JobFold* fold, std::size_t of_class) {
+  ProgramSetup setup{.captured = layout.captured,
+                     .durations_ns = layout.durations_ns,
+                     .copied_bytes = layout.copied_bytes,
+                     .full_part = {},
+                     .last_part = {},
+                     .tiers = {},
+                     .kinds = {},
+                     .among = {}};
+  for (const StepTask& task : program.tasks) {
+    if (!task.collective) continue;
+    const std::size_t number = setup.kinds.size();
+    const bool crosses_hosts =
+        fold && fold->communications[fold->begun[of_class][number]].crosses_hosts;
+    const std::int64_t full = part_bytes(task.bytes, partition_bytes);
+    const std::int64_t last = task.bytes - (part_count(task.bytes, partition_bytes) - 1) * full;
+    setup.full_part.push_back(cost_of(program, task, crosses_hosts, full, fold != nullptr));
+    setup.last_part.push_back(cost_of(program, task, crosses_hosts, last, fold != nullptr));
+    setup.tiers.push_back(tier_of(program, task.group));
+    setup.kinds.push_back(*task.collective);
+    setup.among.push_back(task.group);
+  }
+  return setup;
 }
 
 std::int64_t announce_ns(const StepDescription& step) {
@@ -55,41 +83,53 @@ Result<void> check_pieces(const StepDescription& step, const ScheduleConfig& con
 
 }  // namespace
 
-Result<StepLayout> lay_out(const StepDescription& description) {
-  StepLayout layout{.step = expand(description),
-                    .durations_ns = {},
-                    .copied_bytes = {},
-                    .device_peak_bytes = 0,
-                    .captured = {},
-                    .groups = {}};
+namespace {
+
+ProgramLayout layout_of(const StepDescription& program) {
+  ProgramLayout layout;
   std::vector<CapturedStep::Task> tasks;
-  tasks.reserve(layout.step.tasks.size());
-  for (const StepTask& task : layout.step.tasks) {
+  tasks.reserve(program.tasks.size());
+  for (const StepTask& task : program.tasks) {
     tasks.push_back({task.name, task.priority, task.collective.has_value(), task.bytes,
                      task.accesses, task.lane});
     layout.durations_ns.push_back(task.duration_ns);
   }
-  layout.groups = rank_groups(layout.step);
-  const auto simulated_tasks =
-      static_cast<std::int64_t>(layout.groups.size()) * static_cast<std::int64_t>(tasks.size());
-  if (simulated_tasks > kMaxSimulatedTasks) {
-    return failure(ErrorCode::invalid_argument,
-                   std::to_string(layout.groups.size()) + " ranks that differ, with " +
-                       std::to_string(tasks.size()) +
-                       " tasks each, are too much to simulate (at "
-                       "most " +
-                       std::to_string(kMaxSimulatedTasks) +
-                       " tasks over all ranks); give fewer ranks, or fewer different ones");
-  }
-  // Parts begin when all ranks that differ have begun them, which would be false for groups of
-  // which each has some of these ranks.
-  const auto is_of_some = [](const StepTask& task) { return !task.group.axes.is_all(); };
-  if (layout.groups.size() > 1 && std::ranges::any_of(layout.step.tasks, is_of_some)) {
-    return failure(ErrorCode::invalid_argument,
-                   "groups of some axes cannot be predicted for ranks that differ, by "
-                   "rank_compute_scale, jitter or colocated servers");
-  }
   layout.captured = std::make_shared<const CapturedStep>(std::move(tasks));
+  return layout;
+}
+
+Result<void> check_size(const StepLayout& layout) {
+  std::int64_t tasks = 0;
+  for (const RankGroup& group : layout.groups)
+    tasks += layout.programs[group.program].captured->size();
+  if (tasks <= kMaxSimulatedTasks) return {};
+  return invalid(std::to_string(layout.groups.size()) + " ranks that differ, with " +
+                 std::to_string(tasks) + " tasks together, are too much to simulate (at most " +
+                 std::to_string(kMaxSimulatedTasks) +
+                 " tasks over all ranks); give fewer ranks, or fewer different ones");
+}
+
+Result<StepLayout> lay_out_fold(const StepDescription& description) {
+  auto fold = fold_job(description);
+  HOCKET_TRY(fold);
+  StepLayout layout{.step = description, .programs = {}, .groups = {}, .fold = {}};
+  for (const StepDescription& program : fold->programs)
+    layout.programs.push_back(layout_of(program));
+  for (const RankClass& ranks : fold->classes)
+    layout.groups.push_back({ranks.first_rank, ranks.ranks, ranks.compute_scale, ranks.program});
+  layout.fold = std::make_shared<const JobFold>(std::move(*fold));
+  HOCKET_TRY(check_size(layout));
+  return layout;
+}
+
+}  // namespace
+
+Result<StepLayout> lay_out(const StepDescription& description) {
+  if (takes_part_by_rank(description)) return lay_out_fold(description);
+  StepLayout layout{.step = expand(description), .programs = {}, .groups = {}, .fold = {}};
+  layout.programs.push_back(layout_of(layout.step));
+  layout.groups = rank_groups(layout.step);
+  HOCKET_TRY(check_size(layout));
   return layout;
 }
 
@@ -121,23 +161,50 @@ Result<void> check_communication(const StepDescription& step, const ScheduleConf
   return {};
 }
 
+/// Checks what cannot be predicted of ranks that do not all take part in everything.
+Result<void> check_fold(const StepLayout& layout, const ScheduleConfig& config) {
+  if (!layout.fold) return {};
+  const auto refused = [](const std::string& why) {
+    return invalid("a step whose ranks do not all take part in everything " + why);
+  };
+  if (layout.step.device_memory_bytes > 0) return refused("is not placed");
+  if (is_partitioned(config)) {
+    return refused(
+        "is not partitioned; leave bucket_bytes, primitive, group_ranks, compute_parts, "
+        "micro_batches and regions as they are by default");
+  }
+  if (config.order == CollectiveOrder::fifo) return check_order_of_submission(*layout.fold);
+  if (config.order == CollectiveOrder::negotiated)
+    return refused("has no order=negotiated, in which rank 0 decides for all; take fifo or static");
+  std::vector<std::shared_ptr<const CapturedStep>> programs;
+  for (const ProgramLayout& program : layout.programs) programs.push_back(program.captured);
+  return check_dependencies(*layout.fold, programs);
+}
+
 /// Returns the setup of a step whose collectives the plan cuts into parts.
 Result<SimulationSetup> setup_of_parts(const StepLayout& layout, const ScheduleConfig& config) {
   const StepDescription& step = layout.step;
   SimulationSetup setup;
+  const auto program_of = [&](std::size_t program) -> const StepDescription& {
+    return layout.fold ? layout.fold->programs[program] : step;
+  };
   std::int64_t parts = 0;
-  for (const StepTask& task : step.tasks) {
-    if (!task.collective) continue;
-    parts += part_count(task.bytes, config.partition_bytes);
-    add_costs(step, task, config.partition_bytes, setup);
-  }
+  for (std::size_t i = 0; i < layout.programs.size(); ++i)
+    for (const StepTask& task : program_of(i).tasks)
+      if (task.collective) parts += part_count(task.bytes, config.partition_bytes);
   if (parts > kMaxStepParts)
     return failure(too_many_parts(parts, config.partition_bytes, kMaxStepParts));
-  setup.durations_ns = layout.durations_ns;
-  setup.copied_bytes = layout.copied_bytes;
-  setup.device_peak_bytes = layout.device_peak_bytes;
-  setup.captured = layout.captured;
+  setup.fold = layout.fold;
   setup.groups = layout.groups;
+  for (std::size_t group = 0; group < setup.groups.size(); ++group) {
+    // A message may cross hosts on some ranks of a program, and stay on a host on others.
+    const std::uint32_t program = setup.groups[group].program;
+    if (!layout.fold && group > 0) break;
+    setup.programs.push_back(setup_of(layout.programs[program], program_of(program),
+                                      config.partition_bytes, layout.fold.get(), group));
+    setup.groups[group].program = static_cast<std::uint32_t>(group);
+  }
+  setup.device_peak_bytes = layout.device_peak_bytes;
   const bool is_served = config.communication == Communication::parameter_server;
   // Servers take parts in any order, so each rank decides its own.
   setup.negotiated = !is_served && config.order == CollectiveOrder::negotiated;
@@ -166,7 +233,8 @@ Result<SimulationSetup> setup_of_placed(const StepLayout& layout, const Schedule
   HOCKET_TRY(laid_out);
   for (const PlacedTask& task : placed->placed.tasks) {
     const bool copies = task.kind != PlacedKind::task;  // the source of a copy is a data item
-    laid_out->copied_bytes.push_back(copies ? layout.step.data_places[task.source].bytes : 0);
+    laid_out->programs.front().copied_bytes.push_back(
+        copies ? layout.step.data_places[task.source].bytes : 0);
   }
   laid_out->device_peak_bytes = placed->placed.peak_bytes;
   return setup_of_parts(*laid_out, config);
@@ -176,6 +244,7 @@ Result<SimulationSetup> setup_of_placed(const StepLayout& layout, const Schedule
 
 Result<SimulationSetup> simulation_setup(const StepLayout& layout, const ScheduleConfig& config) {
   HOCKET_TRY(check_communication(layout.step, config));
+  HOCKET_TRY(check_fold(layout, config));
   if (layout.step.device_memory_bytes > 0) return setup_of_placed(layout, config);
   if (!is_partitioned(config)) return setup_of_parts(layout, config);
   HOCKET_TRY(check_pieces(layout.step, config));

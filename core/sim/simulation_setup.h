@@ -7,24 +7,32 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/description/step_description.h"
 #include "core/sim/simulation_run.h"
-#include "core/step/step_description.h"
 
 namespace hocket {
 
-/// The part of a simulation's setup that is the same under every configuration.
-struct StepLayout {
-  StepDescription step;                    ///< in the general form
+/// The tasks of a program, in the general form.
+struct ProgramLayout {
   std::vector<std::int64_t> durations_ns;  ///< by task; 0 for collectives
   /// Bytes of copies by task; empty where the step is not placed.
   std::vector<std::int64_t> copied_bytes;
-  std::int64_t device_peak_bytes = 0;  ///< peak in a placed step; 0 for other steps
   std::shared_ptr<const CapturedStep> captured;
+};
+
+/// The part of a simulation's setup that is the same under every configuration.
+struct StepLayout {
+  StepDescription step;  ///< in the general form, or with programs
+  /// One, unless ranks run different ones.
+  std::vector<ProgramLayout> programs;
+  std::int64_t device_peak_bytes = 0;  ///< peak in a placed step; 0 for other steps
   std::vector<RankGroup> groups;
+  /// Who takes part in what; null where all ranks take part in everything.
+  std::shared_ptr<const JobFold> fold;
 };
 
 /// Prepares `step`, which must be valid. Returns invalid_argument when it has too many tasks to
-/// simulate.
+/// simulate, or when the communications of its ranks do not match (core/programs/job_fold.h).
 Result<StepLayout> lay_out(const StepDescription& step);
 
 /// Returns the tasks, costs and ranks of a step under `config`, which must be valid, after

@@ -1,5 +1,6 @@
 #include "core/sim/simulator.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/plan/overlap_bound.h"
@@ -29,13 +30,22 @@ Result<void> check(const StepDescription& step, const ScheduleConfig& config,
   return {};
 }
 
-/// Simulates `config` until it is steady, with the most urgent part first.
+/// Simulates `config` without jitter until it is steady, with the most urgent part first.
 Result<Simulation> most_urgent_first(const StepLayout& layout, ScheduleConfig config) {
-  config.order = CollectiveOrder::negotiated;
+  if (!layout.fold) config.order = CollectiveOrder::negotiated;
   auto setup = simulation_setup(layout, config);
   HOCKET_TRY(setup);
+  setup->is_urgent_first = layout.fold != nullptr;
+  setup->jitter = {};
   SimulationRun run(std::move(*setup), {});
   return measure_steady_run(run, kMaxSteadyIterations, true);
+}
+
+Result<std::vector<std::uint32_t>> order_of_parts(const StepLayout& layout,
+                                                  const ScheduleConfig& config) {
+  auto result = most_urgent_first(layout, config);
+  HOCKET_TRY(result);
+  return std::move(result->part_order);
 }
 
 }  // namespace
@@ -46,9 +56,13 @@ Result<Simulation> simulate(const StepDescription& step, const SimulationOptions
   HOCKET_TRY(layout);
   auto setup = simulation_setup(*layout, options.config);
   HOCKET_TRY(setup);
-  setup->watched_group = group_of(step, setup->groups, options.watched_rank);
+  const auto watched = static_cast<std::size_t>(options.watched_rank);
+  setup->watched_group = setup->fold ? setup->fold->class_of[watched]
+                                     : group_of(step, setup->groups, options.watched_rank);
   if (follows_static_order(options.config)) {
-    auto order = static_order(step, options.config);
+    // Folded without jitter, the job has fewer communications, under other numbers.
+    auto order =
+        layout->fold ? order_of_parts(*layout, options.config) : static_order(step, options.config);
     HOCKET_TRY(order);
     setup->static_order = std::move(*order);
   }
@@ -63,6 +77,7 @@ Result<Simulation> simulate(const StepDescription& step, const SimulationOptions
   const auto bound = bound_of(step, options.config);
   HOCKET_TRY(bound);
   result->bound_ns = bound->bound_ns;
+  if (layout->fold) return result;
   result->efficiency =
       overlap_efficiency(bound->compute_ns + bound->lanes_ns, bound->communication_ns,
                          bound->bound_ns, result->iteration_ns);
@@ -109,15 +124,16 @@ Result<Simulation> PreparedStep::simulation(const ScheduleConfig& config,
 }
 
 Result<std::vector<std::uint32_t>> static_order(const StepDescription& step,
-                                                const ScheduleConfig& config) {
+                                                const ScheduleConfig& config, std::int64_t rank) {
   StepDescription nominal = step;
   nominal.jitter = {};
-  HOCKET_TRY(check(nominal, config, {}));
+  HOCKET_TRY(check(nominal, config, {.config = {}, .watched_rank = rank}));
   const auto layout = lay_out(nominal);
   HOCKET_TRY(layout);
-  auto result = most_urgent_first(*layout, config);
-  HOCKET_TRY(result);
-  return std::move(result->part_order);
+  auto order = order_of_parts(*layout, config);
+  if (!order || !layout->fold) return order;
+  return order_of_class(*layout->fold, layout->fold->class_of[static_cast<std::size_t>(rank)],
+                        *order);
 }
 
 }  // namespace hocket

@@ -7,15 +7,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/base/clock.h"
 #include "core/base/result.h"
+#include "core/description/step_description.h"
 #include "core/plan/captured_step.h"
 #include "core/plan/plan_observer.h"
 #include "core/step/schedule_config.h"
-#include "core/step/step_description.h"
 #include "core/trace/trace_sink.h"
 
 namespace hocket {
@@ -67,17 +68,18 @@ struct Simulation {
   /// T*: no schedule on these streams and links is faster (core/sim/step_bound.h).
   std::int64_t bound_ns = 0;
   /// η = (C + M − T) / (C + M − T*), see core/plan/overlap_bound.h. C includes the other lanes of a
-  /// placed step.
-  double efficiency = 1;
+  /// placed step. Absent where ranks do not all take part in everything: they also wait for each
+  /// other's computations, which no overlap hides.
+  std::optional<double> efficiency;
   /// Durations of the simulated iterations, from the first.
   std::vector<std::int64_t> iterations_ns;
-  std::int64_t parts = 0;  ///< parts of a step
+  std::int64_t parts = 0;  ///< parts of a step on rank 0
   /// Number of ends of tasks, begins and ends of transfers, and ends of parts, over all simulated
   /// ranks.
   std::int64_t events = 0;
   std::int64_t simulated_ranks = 0;  ///< after folding identical ranks
-  /// For each part of the last iteration, its collective (counted from 0 in the step), in the order
-  /// in which the parts started. order=static repeats this order.
+  /// For each part of the last iteration on rank 0, its collective (counted from 0 in the step), in
+  /// the order in which the parts started. order=static repeats this order.
   std::vector<std::uint32_t> part_order;
   /// Keeps the names in trace events valid.
   std::shared_ptr<const CapturedStep> names;
@@ -118,8 +120,11 @@ class PreparedStep {
 
 /// Returns the order in which the parts of `step`, partitioned or placed as `config` says, start
 /// when the most urgent goes first, without jitter. Every rank repeats it under order=static.
+/// Where ranks do not all take part in everything, it is the part of `rank` in the order of the
+/// job.
 Result<std::vector<std::uint32_t>> static_order(const StepDescription& step,
-                                                const ScheduleConfig& config);
+                                                const ScheduleConfig& config,
+                                                std::int64_t rank = 0);
 
 inline constexpr std::int64_t kMaxStepParts = 20'000'000;
 

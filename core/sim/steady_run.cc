@@ -45,7 +45,7 @@ Result<Simulation> measure_steady_run(SimulationRun& run, std::int64_t iteration
   result.simulated_ranks = static_cast<std::int64_t>(run.setup().groups.size());
   result.part_order = run.part_order();
   result.parts = static_cast<std::int64_t>(result.part_order.size());
-  result.names = run.setup().captured;
+  result.names = run.watched_program().captured;
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/description/step_programs.h"
 #include "core/partitioning/step_partition.h"
 #include "core/placement/described_placement.h"
 #include "core/plan/overlap_bound.h"
@@ -94,20 +95,21 @@ std::int64_t slowest_ns(const StepDescription& step, const StepTask& task) {
 /// for every schedule.
 SimulationSetup unlimited_setup(const StepDescription& step, const WireTimes& wire) {
   SimulationSetup setup;
+  ProgramSetup& program = setup.programs.emplace_back();
   std::vector<CapturedStep::Task> tasks;
   for (std::size_t i = 0; i < step.tasks.size(); ++i) {
     const StepTask& task = step.tasks[i];
     tasks.push_back(
         {task.name, task.priority, task.collective.has_value(), task.bytes, task.accesses});
-    setup.durations_ns.push_back(slowest_ns(step, task));
+    program.durations_ns.push_back(slowest_ns(step, task));
     // Counts all of the time as overhead, which parts on the link do not share.
-    if (task.collective) setup.full_part.push_back({wire[i], 0, 0});
+    if (task.collective) program.full_part.push_back({wire[i], 0, 0});
   }
-  setup.last_part = setup.full_part;
-  setup.tiers.assign(setup.full_part.size(), LinkTier::network);
+  program.last_part = program.full_part;
+  program.tiers.assign(program.full_part.size(), LinkTier::network);
   setup.groups = {{0, 1, 1}};
   setup.streams = setup.comm_channels = 2 * static_cast<int>(tasks.size());
-  setup.captured = std::make_shared<const CapturedStep>(std::move(tasks));
+  program.captured = std::make_shared<const CapturedStep>(std::move(tasks));
   setup.plan = {.partition_bytes = kMaxStepBytes,
                 .credit_bytes = 2 * kMaxStepBytes,
                 .order = PartOrder::priority};
@@ -208,11 +210,78 @@ Result<StepBound> bound_over_servers(const StepDescription& step, const Schedule
   return bound;
 }
 
+/// Removes everything that limits ranks but their tasks and who waits for whom: the bytes of a part
+/// are overhead, which parts on one link do not share.
+void lift_limits(SimulationSetup& setup, const JobFold& fold) {
+  JobFold without_links = fold;
+  for (FoldedCommunication& communication : without_links.communications)
+    communication.uses.clear();
+  setup.fold = std::make_shared<const JobFold>(std::move(without_links));
+  std::uint32_t tasks = 0;
+  for (const ProgramSetup& program : setup.programs)
+    tasks = std::max(tasks, program.captured->size());
+  setup.streams = setup.comm_channels = 2 * static_cast<int>(tasks);
+  setup.compute_slowdown = setup.compute_slowdown_per_channel = 0;
+  setup.compute_slowdown_per_byte = 0;
+  setup.jitter = {};
+  setup.plan = {.partition_bytes = kMaxStepBytes,
+                .credit_bytes = 2 * kMaxStepBytes,
+                .order = PartOrder::priority};
+}
+
+/// Returns the bound where ranks do not all take part in everything. Each link bounds the period by
+/// what it carries, each rank by what it computes, and all together by who waits for whom.
+Result<StepBound> bound_of_fold(const StepLayout& layout, const ScheduleConfig& config) {
+  auto setup = simulation_setup(layout, config);
+  HOCKET_TRY(setup);
+  const JobFold& fold = *layout.fold;
+  StepBound bound;
+  std::vector<double> link_ns(fold.links);
+  std::vector<bool> is_counted(fold.communications.size());
+  for (std::size_t own = 0; own < fold.classes.size(); ++own) {
+    const StepDescription& program = fold.programs[fold.classes[own].program];
+    ProgramSetup& rank = setup->programs[own];
+    double compute_ns = 0, communication_ns = 0;
+    std::size_t number = 0;
+    for (const StepTask& task : program.tasks) {
+      compute_ns += static_cast<double>(task.duration_ns) * fold.classes[own].compute_scale;
+      if (!task.collective) continue;
+      const std::uint32_t which = fold.begun[own][number];
+      const FoldedCommunication& communication = fold.communications[which];
+      const double ns = static_cast<double>(task.bytes) *
+                        least_ns_per_byte_alone(program, task, communication.crosses_hosts);
+      communication_ns += ns;
+      rank.full_part[number] = rank.last_part[number] = {ns, 0, 0};
+      ++number;
+      if (is_counted[which]) continue;
+      is_counted[which] = true;
+      for (const auto& use : communication.uses) link_ns[use.link] += ns * use.times;
+    }
+    bound.compute_ns = std::max<std::int64_t>(bound.compute_ns, std::llround(compute_ns));
+    bound.communication_ns =
+        std::max<std::int64_t>(bound.communication_ns, std::llround(communication_ns));
+  }
+  lift_limits(*setup, fold);
+  SimulationRun run(std::move(*setup), {});
+  const auto unlimited = measure_steady_run(run, kMaxSteadyIterations, true);
+  HOCKET_TRY(unlimited);
+  const double busiest_ns = link_ns.empty() ? 0 : *std::ranges::max_element(link_ns);
+  bound.bound_ns =
+      std::max<std::int64_t>({unlimited->iteration_ns, bound.compute_ns / config.streams,
+                              std::llround(std::floor(busiest_ns))});
+  return bound;
+}
+
 }  // namespace
 
 Result<StepBound> bound_of(const StepDescription& description, const ScheduleConfig& config) {
   if (config.communication == Communication::parameter_server)
     return bound_over_servers(description, config);
+  if (takes_part_by_rank(description)) {
+    const auto layout = lay_out(description);
+    HOCKET_TRY(layout);
+    return bound_of_fold(*layout, config);
+  }
   StepDescription step = expand(description);
   const bool is_placed = description.device_memory_bytes > 0;
   if (is_placed) {

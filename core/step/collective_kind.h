@@ -4,7 +4,8 @@
 //
 // Over parameter servers an all-reduce becomes parts that are pushed and parts that are pulled;
 // these two kinds are those of records of what ran, never of tasks. A message between two ranks is
-// a send on one and a receive on the other; no task has these two kinds yet.
+// a send on one and a receive on the other; both are kinds of tasks and of records, but not of
+// collectives.
 
 #include <array>
 #include <cstddef>
@@ -25,10 +26,10 @@ enum class CollectiveKind : std::uint8_t {
   receive,
 };
 
-/// Number of the kinds that records can have: those of tasks, push and pull.
-inline constexpr std::size_t kRecordedKinds = 7;
+/// Number of the kinds that records can have.
+inline constexpr std::size_t kRecordedKinds = 9;
 
-/// Kinds of tasks.
+/// Kinds of tasks, but for messages.
 inline constexpr std::array<CollectiveKind, 5> kCollectiveKinds{
     CollectiveKind::all_reduce, CollectiveKind::reduce_scatter, CollectiveKind::all_gather,
     CollectiveKind::broadcast, CollectiveKind::all_to_all};
@@ -47,7 +48,7 @@ constexpr std::string_view to_string(CollectiveKind kind) {
 
 /// Returns the name for messages to people: "all-reduce", …
 constexpr std::string_view in_words(CollectiveKind kind) {
-  constexpr std::array<std::string_view, kRecordedKinds + 2> names{
+  constexpr std::array<std::string_view, kRecordedKinds> names{
       "all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all",
       "push",       "pull",           "send",       "receive"};
   return names[static_cast<std::size_t>(kind)];
@@ -56,6 +57,11 @@ constexpr std::string_view in_words(CollectiveKind kind) {
 /// Returns whether the kind is that of a part on its way to a parameter server or back.
 constexpr bool is_served(CollectiveKind recorded) {
   return recorded == CollectiveKind::push || recorded == CollectiveKind::pull;
+}
+
+/// Returns whether two ranks take part in it, and not all of a group.
+constexpr bool is_message(CollectiveKind kind) {
+  return kind == CollectiveKind::send || kind == CollectiveKind::receive;
 }
 
 /// Returns the kind of the task that a record of `recorded` belongs to.

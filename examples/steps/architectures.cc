@@ -5,6 +5,8 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
+#include "examples/steps/pipelines.h"
+
 namespace hocket {
 namespace {
 
@@ -230,14 +232,38 @@ StepDescription gpt2() {
       4, layers);
 }
 
+/// 16 ranks on two hosts: two replicas of four stages, each on two ranks that join their results.
+StepDescription pipeline() {
+  constexpr PipelineShape kShape{.stages = 4, .micro_batches = 4};
+  StepDescription step;
+  step.name = "pipeline of four stages";
+  step.source = "round figures, measured nowhere";
+  step.ranks = 16;
+  step.ranks_per_host = 8;
+  step.mesh = {{"pipeline", kShape.stages}, {"data", 2}, {"tensor", 2}};
+  step.cluster = Cluster{{3e11, 2000}, {12.5e9, 5000}, CollectiveAlgorithm::automatic};
+  const CollectiveGroup data{AxisSet::of(1)}, tensor{AxisSet::of(2)};
+  for (std::int64_t stage = 0; stage < kShape.stages; ++stage) {
+    StageProgram program(kShape, stage, {1'000'000, 2'000'000}, 8 << 20);
+    for (const StageTask& task : one_forward_one_backward(kShape, stage)) {
+      program.receive(task);
+      program.compute(task);
+      program.collective("join " + StageProgram::name_of(task.work, stage, task.micro_batch),
+                         tensor, 8 << 20);
+      program.send(task);
+    }
+    program.collective("sum gradients", data, 256 << 20);
+    step.programs.push_back(program.take());
+  }
+  return step;
+}
+
 }  // namespace
 
 std::vector<ExampleStep> example_steps() {
-  return {{"vgg16.json", vgg16()},
-          {"resnet50.json", resnet50()},
-          {"gnmt.json", gnmt()},
-          {"bert-large.json", bert_large()},
-          {"gpt2-124m.json", gpt2()}};
+  return {{"vgg16.json", vgg16()},    {"resnet50.json", resnet50()},
+          {"gnmt.json", gnmt()},      {"bert-large.json", bert_large()},
+          {"gpt2-124m.json", gpt2()}, {"pipeline.json", pipeline()}};
 }
 
 std::string example_text(const StepDescription& step) {

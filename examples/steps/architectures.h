@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/step/step_description.h"
+#include "core/description/step_description.h"
 
 namespace hocket {
 
@@ -15,7 +15,7 @@ struct ExampleStep {
   StepDescription step;
 };
 
-/// Returns VGG16, ResNet50, GNMT, BERT-large and GPT-2 124M.
+/// Returns VGG16, ResNet50, GNMT, BERT-large and GPT-2 124M, and a pipeline of made-up times.
 std::vector<ExampleStep> example_steps();
 
 /// Returns the text of the file for `step`.

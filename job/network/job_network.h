@@ -12,9 +12,9 @@
 #include "core/base/result.h"
 #include "core/collective/collective.h"
 #include "core/collective/parameter_servers.h"
+#include "core/description/step_description.h"
 #include "core/host/emulated_link.h"
 #include "core/step/link.h"
-#include "core/step/step_description.h"
 
 namespace hocket {
 

@@ -4,8 +4,8 @@
 #include <charconv>
 
 #include "core/base/text.h"
+#include "core/description/step_description.h"
 #include "core/step/schedule_config.h"
-#include "core/step/step_description.h"
 #include "job/training/step_measurement.h"
 #include "tuner/space/size_text.h"
 

@@ -11,9 +11,9 @@
 #include "client/link/daemon_link.h"
 #include "client/start/client.h"
 #include "core/base/result.h"
+#include "core/description/step_description.h"
 #include "core/protocol/job_report.h"
 #include "core/protocol/runnable_values.h"
-#include "core/step/step_description.h"
 
 namespace hocket {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/step/step_description.h"
+#include "core/description/step_description.h"
 #include "job/step/submitter.h"
 #include "job/step/trained_model.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/step/step_description.h"
+#include "core/description/step_description.h"
 #include "job/training/training.h"
 #include "profiler/calibration/step_profile.h"
 

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "core/base/result.h"
+#include "core/description/step_description.h"
 #include "core/protocol/reported_values.h"
 #include "core/step/schedule_config.h"
-#include "core/step/step_description.h"
 #include "job/training/static_order.h"
 #include "job/training/training.h"
 

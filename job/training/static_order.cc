@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/json.h"
+#include "core/description/step_programs.h"
 #include "core/partitioning/step_partition.h"
 #include "core/sim/simulator.h"
 #include "job/training/measured_steps.h"
@@ -33,6 +34,7 @@ Result<StepDescription> read_step(const std::string& path) {
 
 /// Returns `description` with the job's places, if it describes the job's step.
 Result<StepDescription> fit(const Training& training, const StepDescription& description) {
+  HOCKET_TRY(check_same_on_all_ranks(description, "a job"));
   const StepDescription submitted = described_step(training);
   const StepDescription general = expand(description);
   const auto described = collective_bytes(general), of_job = collective_bytes(submitted);

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "core/base/result.h"
+#include "core/description/step_description.h"
 #include "core/step/schedule_config.h"
-#include "core/step/step_description.h"
 #include "job/training/training.h"
 
 namespace hocket {

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/description/step_description.h"
 #include "core/step/link.h"
-#include "core/step/step_description.h"
 #include "core/trace/rank_trace.h"
 #include "profiler/calibration/step_structure.h"
 #include "profiler/clocks/clock_fit.h"

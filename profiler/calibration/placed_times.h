@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include "core/step/step_description.h"
+#include "core/description/step_description.h"
 #include "profiler/calibration/step_profile.h"
 
 namespace hocket {

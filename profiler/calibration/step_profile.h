@@ -23,9 +23,9 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/description/step_description.h"
 #include "core/plan/plan_observer.h"
 #include "core/step/schedule_config.h"
-#include "core/step/step_description.h"
 #include "core/trace/trace_sink.h"
 
 namespace hocket {

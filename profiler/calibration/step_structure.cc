@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/base/json_reader.h"
-#include "core/step/step_description.h"
+#include "core/description/step_description.h"
 
 namespace hocket {
 namespace {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/description/step_description.h"
 #include "core/step/collective_kind.h"
-#include "core/step/step_description.h"
 #include "core/step/task.h"
 #include "core/trace/rank_trace.h"
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "core/step/step_description.h"
+#include "core/description/step_description.h"
 
 namespace hocket {
 

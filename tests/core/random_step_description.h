@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/step/step_description.h"
+#include "core/description/step_description.h"
 
 namespace hocket {
 
@@ -47,6 +47,11 @@ class RandomStepDescription {
     if (below(2)) step_.quality = {1 + number(50), "busy"};
     if (below(4) == 0) step_.prediction_withheld = "bytes are not known";
     if (step_.cluster && below(2)) add_mesh();
+    if (below(2)) step_.message = cost();
+    if (!step_.mesh.empty() && !step_.servers && below(2)) {
+      add_programs();
+      return step_;
+    }
     const auto count = 1 + below(20);
     const bool simple = below(2);
     for (int i = 0; i < count; ++i) simple ? add_layer() : add_task(i);
@@ -75,6 +80,26 @@ class RandomStepDescription {
                   {"tensor", step_.ranks_per_host}};
   }
 
+  /// One program for all ranks, or two by their place along an axis.
+  void add_programs() {
+    const MeshAxis& axis = step_.mesh[1];
+    const bool is_for_all = axis.size == 1 || below(2) == 0;
+    for (int i = 0; i < (is_for_all ? 1 : 2); ++i) {
+      RankProgram& program = step_.programs.emplace_back();
+      program.name = text();
+      if (!is_for_all) {
+        auto& indices = program.at.emplace_back(ProgramPlace{axis.name, {}}).indices;
+        for (std::int64_t at = i; at < axis.size; at += i == 0 ? axis.size : 1)
+          indices.push_back(at);
+      }
+      const auto count = 1 + below(10);
+      for (int task = 0; task < count; ++task) add_task(task);
+      program.data = std::exchange(step_.data, {});
+      program.tasks = std::exchange(step_.tasks, {});
+      indices_.clear();
+    }
+  }
+
   void add_layer() {
     step_.layers.push_back({text(), below(1 << 30), below(1'000'000'000), below(1'000'000'000)});
   }
@@ -92,6 +117,7 @@ class RandomStepDescription {
       // A set of all axes is read as the world.
       if (!step_.mesh.empty() && below(2))
         task.group.axes = AxisSet::of(static_cast<std::size_t>(below(3)));
+      if (step_.message && below(3) == 0) make_message(task);
     } else {
       task.duration_ns = below(1'000'000'000);
     }
@@ -107,6 +133,15 @@ class RandomStepDescription {
     if (below(2)) task.place.micro_batch = static_cast<std::uint32_t>(below(65'536));
     for (auto left = task.collective ? 0 : below(3); left > 0; --left) add_dimension(task);
     step_.tasks.push_back(std::move(task));
+  }
+
+  void make_message(StepTask& task) {
+    const std::int64_t size =
+        task.group == CollectiveGroup::world ? step_.ranks : mesh_of(step_).size_of(task.group);
+    const bool is_relative = below(2) == 1;
+    task.collective = below(2) ? CollectiveKind::send : CollectiveKind::receive;
+    task.peer = {.index = below(size) * (is_relative && below(2) ? -1 : 1),
+                 .is_relative = is_relative};
   }
 
   void add_dimension(StepTask& task) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/step/step_description.h"
+#include "core/description/step_description.h"
 #include "tuner/space/parameter.h"
 
 namespace hocket {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "core/step/step_description.h"
+#include "core/description/step_description.h"
 #include "tuner/explain/explanation.h"
 #include "tuner/surrogate/step_surrogate.h"
 

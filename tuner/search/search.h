@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/description/step_description.h"
 #include "core/protocol/direction.h"
-#include "core/step/step_description.h"
 #include "tuner/space/space.h"
 
 namespace hocket {

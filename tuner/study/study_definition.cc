@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/json_reader.h"
+#include "core/description/step_programs.h"
 #include "tuner/space/schedule_space.h"
 #include "tuner/trial/placeholder.h"
 
@@ -155,6 +156,8 @@ void read_optional_fields(JsonReader& reader, StudyDefinition& target) {
   reader.value("method", read_method, kOptional);
   const auto read_step = [&](const JsonValue& value) {
     value.take(parse_step_description(value.json().dump()), target.step);
+    if (const auto ok = check_same_on_all_ranks(*target.step, "a search"); !ok)
+      value.fail(ok.error());
   };
   reader.value("step", read_step, kOptional);
   if (reader.has("transfer")) reader.text("transfer", target.transfer.emplace());

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/step/step_description.h"
+#include "core/description/step_description.h"
 #include "tuner/search/search.h"
 #include "tuner/space/knob_file.h"
 #include "tuner/space/space.h"

@@ -7,6 +7,7 @@
 
 #include "core/base/check.h"
 #include "core/collective/part_sizes.h"
+#include "core/description/step_programs.h"
 #include "core/step/knob.h"
 #include "core/step/schedule_config.h"
 #include "tuner/space/schedule_space.h"
@@ -164,6 +165,7 @@ bool communicates(const StepDescription& step) {
 }  // namespace
 
 std::optional<StepModel> StepModel::make(const Space& space, std::optional<StepDescription> step) {
+  HOCKET_CHECK(!step || !takes_part_by_rank(*step), "readers of steps refuse these for searches");
   // The effect of knobs of placement is known where the step is placed, that of knobs of servers
   // where it has some.
   const bool is_placed = step && step->device_memory_bytes > 0;

@@ -17,9 +17,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/description/step_description.h"
 #include "core/sim/simulator.h"
 #include "core/step/schedule_config.h"
-#include "core/step/step_description.h"
 #include "tuner/space/space.h"
 
 namespace hocket {
@@ -32,8 +32,9 @@ class StepModel {
   using Constants = Eigen::VectorXd;
 
   /// Creates the model. Returns nothing if no parameter of `space` is a knob that the simulator
-  /// knows, or if the step does not communicate. `step` must validate; the uncertainty of its
-  /// quality widens the deviations of the constants, up to those of the nominal step.
+  /// knows, or if the step does not communicate. `step` must validate and be the same on all ranks
+  /// (core/description/step_programs.h); the uncertainty of its quality widens the deviations of
+  /// the constants, up to those of the nominal step.
   static std::optional<StepModel> make(const Space& space, std::optional<StepDescription> step);
   /// Returns the models that a search takes to be possible: that of `step`, if it is given, and the
   /// nominal steps, which differ in what the open constants cannot adjust smoothly. The first is

@@ -8,7 +8,7 @@
 
 #include "archive/profiles/step_changes.h"
 #include "core/base/result.h"
-#include "core/step/step_description.h"
+#include "core/description/step_description.h"
 
 namespace CLI {
 class App;

@@ -12,6 +12,7 @@
 #include "cli/verbs/verb.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
+#include "core/description/step_programs.h"
 #include "tuner/search/search.h"
 #include "tuner/search/transfer.h"
 #include "tuner/table/recorded_table.h"
@@ -63,6 +64,8 @@ Result<SearchOptions> search_options(const ReplayOptions& options) {
   if (!options.step.empty()) {
     auto step = read_step(options.step);
     if (!step) return failure(step.error().in("--step"));
+    if (const auto ok = check_same_on_all_ranks(*step, "a search"); !ok)
+      return failure(ok.error().in("--step"));
     search.step = std::move(*step);
   }
   return search;

@@ -19,6 +19,7 @@
 #include "cli/views/simulation_view.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
+#include "core/description/step_programs.h"
 #include "core/sim/offload/offload_choice.h"
 #include "core/sim/simulator.h"
 
@@ -138,8 +139,8 @@ Result<ScheduleConfig> first_asked(const SimulateOptions& options, ScheduleConfi
 }
 
 /// Simulates the configuration that speed-ups are against: the one given, else what the measured
-/// job ran with, else the present one. Where that does not fit into a device's memory, it is the
-/// first that is asked about.
+/// job ran with, else the present one. Where that does not fit into a device's memory, or ranks run
+/// programs that have no such order, it is the first that is asked about.
 Result<PredictionBaseline> make_baseline(const SimulateOptions& options, const Subject& subject,
                                          const NamedConfig& recorded, const NamedConfig& present,
                                          const ScheduleConfig& asked, std::ostream& err) {
@@ -147,7 +148,8 @@ Result<PredictionBaseline> make_baseline(const SimulateOptions& options, const S
                                          : read_baseline(options.baseline, err);
   HOCKET_TRY(config);
   auto simulation = simulate(subject.step, simulation_options(config->config, options));
-  if (!simulation && options.baseline.empty() && subject.step.device_memory_bytes > 0) {
+  const bool may_not_fit = subject.step.device_memory_bytes > 0 || takes_part_by_rank(subject.step);
+  if (!simulation && options.baseline.empty() && may_not_fit) {
     auto first = first_asked(options, asked);
     HOCKET_TRY(first);
     *config = NamedConfig{"the first configuration asked about", std::move(*first)};
@@ -252,6 +254,7 @@ void print_pointer(const SimulateOptions& options, const Question& question,
                    const Prediction& prediction, std::ostream& err) {
   const bool is_slower = prediction.simulation.iteration_ns > question.baseline.iteration_ns;
   if (question.subject.job || options.step == "-") return;  // the step is in no file
+  if (takes_part_by_rank(question.subject.step)) return;    // nothing chooses for these yet
   if (!is_slower && prediction.config != hockets_defaults().config) return;
   const std::string changes = step_change_arguments(options.changes);
   if (question.subject.step.device_memory_bytes > 0) {

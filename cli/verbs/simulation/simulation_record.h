@@ -9,9 +9,9 @@
 #include <string>
 
 #include "core/base/result.h"
+#include "core/description/step_description.h"
 #include "core/sim/simulator.h"
 #include "core/step/schedule_config.h"
-#include "core/step/step_description.h"
 #include "core/tape/tape.h"
 #include "profiler/formats/chrome_trace.h"
 

@@ -12,6 +12,7 @@
 #include "cli/output/value_text.h"
 #include "client/link/environment.h"
 #include "core/base/clock.h"
+#include "core/description/step_programs.h"
 #include "core/host/rank_environment.h"
 #include "tuner/search/search.h"
 #include "tuner/trial/call/knob_call.h"
@@ -251,6 +252,8 @@ Result<void> add_knowledge(const TuneOptions& options, StudyDefinition& definiti
   if (!options.step.empty()) {
     auto step = read_step(options.step);
     if (!step) return failure(step.error().in("--step"));
+    if (const auto ok = check_same_on_all_ranks(*step, "a search"); !ok)
+      return failure(ok.error().in("--step"));
     definition.step = std::move(*step);
   }
   const bool can_transfer =

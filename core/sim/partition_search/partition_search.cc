@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/description/step_programs.h"
 #include "core/sim/partition_search/search_axes.h"
 #include "core/sim/simulator.h"
 #include "core/sim/step_bound.h"
@@ -227,6 +228,7 @@ Result<PartitionChoice> PartitionSearch::run(const ScheduleConfig& base_config) 
 
 Result<PartitionChoice> choose_partition(const StepDescription& step, const ScheduleConfig& base,
                                          const PartitionSearchOptions& options) {
+  HOCKET_TRY(check_same_on_all_ranks(step, "the search for a partitioning"));
   const auto prepared = PreparedStep::make(step);
   HOCKET_TRY(prepared);
   HOCKET_TRY(validate(base));

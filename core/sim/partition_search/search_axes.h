@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "core/description/step_description.h"
 #include "core/sim/partition_search/partition_search.h"
 #include "core/step/schedule_config.h"
-#include "core/step/step_description.h"
 
 namespace hocket {
 

@@ -7,6 +7,7 @@
 #include "archive/profiles/step_changes.h"
 #include "core/base/json.h"
 #include "core/base/json_reader.h"
+#include "core/description/step_programs.h"
 #include "daemon/api/handlers/call.h"
 #include "profiler/metrics/iterations.h"
 
@@ -95,8 +96,22 @@ std::int64_t parts_of(std::int64_t bytes, const ScheduleConfig& config) {
 Result<void> check_size(const StepDescription& step, const ScheduleConfig& config) {
   std::int64_t parts = 0;
   for (const StepLayer& layer : step.layers) parts += parts_of(layer.parameter_bytes, config);
-  for (const StepTask& task : step.tasks)
-    parts += task.collective ? parts_of(task.bytes, config) : 1;
+  const auto parts_in = [&](const std::vector<StepTask>& tasks) {
+    std::int64_t sum = 0;
+    for (const StepTask& task : tasks) sum += task.collective ? parts_of(task.bytes, config) : 1;
+    return sum;
+  };
+  if (takes_part_by_rank(step)) {
+    // None of the ranks may be alike.
+    const auto programs = programs_of_ranks(step);
+    HOCKET_TRY(programs);
+    std::vector<std::int64_t> parts_of_program;
+    for (const StepDescription& program : program_steps(step))
+      parts_of_program.push_back(parts_in(program.tasks));
+    for (const std::uint32_t program : *programs) parts += parts_of_program[program];
+  } else {
+    parts += parts_in(step.tasks);
+  }
   if (parts > kMostSimulatedParts) {
     return failure(ErrorCode::invalid_argument,
                    "the step would have more than " + std::to_string(kMostSimulatedParts) +
@@ -112,10 +127,19 @@ Result<void> check_size(const StepDescription& step, const ScheduleConfig& confi
   return {};
 }
 
-Result<PredictionBaseline> baseline_of(const SimulatedSubject& subject) {
+/// Simulates what speed-ups are against: the base, or what is asked about where programs of ranks
+/// have no order under the base.
+Result<PredictionBaseline> baseline_of(const SimulatedSubject& subject,
+                                       const ScheduleConfig& asked) {
   SimulationOptions options;
   options.config = subject.base;
-  const auto simulation = simulate(subject.step, options);
+  auto simulation = simulate(subject.step, options);
+  if (!simulation && takes_part_by_rank(subject.step)) {
+    options.config = asked;
+    simulation = simulate(subject.step, options);
+    HOCKET_TRY(simulation);
+    return PredictionBaseline{"the configuration asked about", asked, simulation->iteration_ns};
+  }
   if (!simulation) return failure(simulation.error().in("with " + subject.base_name));
   return PredictionBaseline{subject.base_name, subject.base, simulation->iteration_ns};
 }
@@ -156,7 +180,7 @@ Result<ServiceReply> simulate_step(const RouteCall& call) {
       subject->step, subject->job && request->changes.is_empty() && *config == subject->base));
   HOCKET_TRY(check_size(subject->step, *config));
   HOCKET_TRY(check_size(subject->step, subject->base));
-  const auto baseline = baseline_of(*subject);
+  const auto baseline = baseline_of(*subject, *config);
   HOCKET_TRY(baseline);
   if (request->rank >= subject->step.ranks) {
     return failure(ErrorCode::invalid_argument, "field \"rank\": expected a number from 0 to " +

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/description/step_description.h"
 #include "core/partitioning/region_rules.h"
 #include "core/partitioning/task_pieces.h"
-#include "core/step/step_description.h"
 
 namespace hocket::partitioning {
 

@@ -17,11 +17,8 @@
 namespace hocket {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using Kind = CollectiveKind;
 
 /// A job of the model.
 struct ModelJob {
@@ -183,55 +180,6 @@ TEST(JobOrder, TheCircleWithTheFewestRanksIsShown) {
   EXPECT_THAT(std::get<OrderCircle>(found),
               ElementsAre(OrderConflict{2, 2, 3}, OrderConflict{3, 3, 2}));
   EXPECT_THAT(std::get<JobOrder>(find_job_order({}, 0)), IsEmpty());
-}
-
-/// A mesh of two pipelines of two stages, and what one stage of them has.
-class Programs : public ::testing::Test {
- protected:
-  CollectiveGroup group(const char* name) const { return mesh_.parse_group(name).value(); }
-  PlannedCommunication planned(const char* name, const char* in, std::int64_t bytes = 64) const {
-    return {name, Kind::all_reduce, group(in), bytes};
-  }
-  Result<MatchedJob> job(std::vector<PlannedCommunication> first,
-                         std::vector<PlannedCommunication> second) const {
-    const std::vector<std::vector<PlannedCommunication>> programs{std::move(first),
-                                                                  std::move(second)};
-    const std::vector<std::uint32_t> program_of{0, 0, 1, 1};
-    return in_order_of_submission(mesh_, programs, program_of);
-  }
-
-  const Mesh mesh_ = Mesh::make({{"pipeline", 2}, {"data", 2}}, {4, 2}).value();
-};
-
-TEST_F(Programs, AreMatchedByTheirPlaceInTheGroup) {
-  const auto matched = job({planned("a", "pipeline"), planned("g", "data"), planned("n", "world")},
-                           {planned("a", "pipeline"), planned("h", "data"), planned("n", "world")});
-  ASSERT_TRUE(matched) << matched.error().message;
-  // Two pipelines, the data groups of two stages, and one of all.
-  EXPECT_EQ(matched->communications, 5u);
-  EXPECT_EQ(matched->begun[0][0], matched->begun[2][0]);
-  EXPECT_EQ(matched->begun[0][1], matched->begun[1][1]);
-  EXPECT_NE(matched->begun[0][1], matched->begun[2][1]);
-  EXPECT_EQ(matched->begun[0][2], matched->begun[3][2]);
-}
-
-TEST_F(Programs, ThatDifferWhereTheyMeetAreRefusedWithBothNames) {
-  EXPECT_THAT(job({planned("a", "pipeline", 64)}, {planned("b", "pipeline", 128)}).error().message,
-              AllOf(HasSubstr("ranks 0 and 2"), HasSubstr("\"a\" (all-reduce of 64 bytes"),
-                    HasSubstr("\"b\" (all-reduce of 128 bytes in pipeline)")));
-  EXPECT_THAT(job({planned("a", "pipeline")}, {}).error().message,
-              AllOf(HasSubstr("rank 2 never takes part in \"a\""), HasSubstr("rank 0 has")));
-  EXPECT_THAT(job({}, {planned("\033", "pipeline")}).error().message,
-              AllOf(HasSubstr("rank 0 never"), testing::Not(HasSubstr("\033"))));
-}
-
-TEST_F(Programs, ThatWaitForEachOtherAreRefusedWithTheirNames) {
-  const auto circle = job({planned("a", "pipeline"), planned("n", "world")},
-                          {planned("n", "world"), planned("a", "pipeline")});
-  ASSERT_FALSE(circle);
-  EXPECT_THAT(circle.error().message,
-              AllOf(HasSubstr("in a circle: rank "), HasSubstr("begins \"a\""),
-                    HasSubstr("begins \"n\" (all-reduce of 64 bytes in world) before \"a\"")));
 }
 
 }  // namespace

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/collective/shared_flows.h"
 #include "core/servers/local_servers.h"
-#include "core/sim/server_flows.h"
 #include "tests/core/servers/servers_world.h"
 #include "tests/rounds.h"
 #include "tests/slept_clock.h"
@@ -124,7 +124,7 @@ struct Flow {
 using Ends = std::vector<std::int64_t>;  ///< by flow
 
 Ends ends_on_shared_links(const ServedPaths& paths, const std::vector<Flow>& flows) {
-  ServerFlows links(paths.bytes_per_second());
+  SharedFlows links(paths.bytes_per_second());
   Ends ends(flows.size());
   const auto end_until = [&](std::int64_t time_ns) {
     for (auto next = links.next_end(); next && next->time_ns <= time_ns; next = links.next_end()) {
@@ -136,7 +136,7 @@ Ends ends_on_shared_links(const ServedPaths& paths, const std::vector<Flow>& flo
     const Flow& flow = flows[i];
     end_until(flow.begin_ns);
     const auto path = paths.find(flow.rank, flow.server, flow.is_pull);
-    const ServerFlows::Use uses[] = {{path->rank_link, 1}, {path->server_link, 1}};
+    const SharedFlows::Use uses[] = {{path->rank_link, 1}, {path->server_link, 1}};
     links.begin(i, static_cast<double>(flow.bytes), uses, flow.begin_ns);
   }
   end_until(std::numeric_limits<std::int64_t>::max());

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/description/step_description.h"
 #include "core/step/schedule_config.h"
-#include "core/step/step_description.h"
 #include "tests/core/placement/placed_model.h"
 
 namespace hocket {

@@ -11,7 +11,7 @@
 #include "cli/application.h"
 #include "cli/base/context.h"
 #include "cli/output/columns.h"
-#include "core/step/step_description.h"
+#include "core/description/step_description.h"
 #include "profiler/formats/chrome_import.h"
 #include "tests/archive/profiles/profiled_job.h"
 #include "tests/cli/answer.h"

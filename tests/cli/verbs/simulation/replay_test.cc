@@ -10,8 +10,8 @@
 #include "cli/application.h"
 #include "cli/base/context.h"
 #include "cli/views/result_view.h"
+#include "core/description/step_description.h"
 #include "core/sim/simulator.h"
-#include "core/step/step_description.h"
 #include "tests/cli/answer.h"
 #include "tests/temporary_folder.h"
 

@@ -62,6 +62,31 @@ TEST_F(SimulateApiTest, IsWhatTheSimulatorSays) {
   EXPECT_TRUE(answer["error"].is_null());
 }
 
+TEST_F(SimulateApiTest, ProgramsOfRanksArePredictedInAStaticOrder) {
+  StepDescription step;
+  step.ranks = step.ranks_per_host = 2;
+  step.mesh = {{"pipeline", 2}};
+  step.message = PartCost{1000, 0.1, 0};
+  // Each rank first receives from the other one in one of two orders of submission.
+  for (const std::int64_t own : {0, 1}) {
+    RankProgram program{.name = "", .at = {{"pipeline", {own}}}, .data = {"x", "y"}, .tasks = {}};
+    for (const auto kind : {CollectiveKind::send, CollectiveKind::receive}) {
+      StepTask& task = program.tasks.emplace_back();
+      task.name = to_string(kind);
+      task.collective = kind;
+      task.bytes = 1000;
+      task.peer = MessagePeer{1 - own, false};
+      task.accesses = {update({kind == CollectiveKind::send ? 0u : 1u})};
+    }
+    step.programs.push_back(std::move(program));
+  }
+  EXPECT_THAT(refusal({{"step", to_json(step)}}), HasSubstr("order=static"));
+  const auto answer = simulate_with({{"step", to_json(step)}, {"config", {{"order", "static"}}}});
+  EXPECT_GT(answer["iteration_ns"], 0);
+  EXPECT_TRUE(answer["efficiency"].is_null());
+  EXPECT_EQ(answer["baseline"]["name"], "the configuration asked about");
+}
+
 TEST_F(SimulateApiTest, OtherRanksAndLinksArePredicted) {
   const auto fast = simulate_with({{"profile", name},
                                    {"ranks", 4},

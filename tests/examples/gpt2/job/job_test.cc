@@ -8,10 +8,10 @@
 #include <random>
 
 #include "core/base/json.h"
+#include "core/description/step_description.h"
 #include "core/protocol/job_report.h"
 #include "core/sim/simulator.h"
 #include "core/sim/tape_replay.h"
-#include "core/step/step_description.h"
 #include "examples/gpt2/model/config.h"
 #include "tests/examples/gpt2/job/run_job.h"
 

@@ -8,11 +8,11 @@
 
 #include "archive/profiles/calibrate_profile.h"
 #include "core/base/json.h"
+#include "core/description/step_description.h"
 #include "core/placement/described_placement.h"
 #include "core/protocol/job_report.h"
 #include "core/sim/simulator.h"
 #include "core/sim/tape_replay.h"
-#include "core/step/step_description.h"
 #include "tests/examples/gpt2/job/run_job.h"
 #include "tests/store/fixtures.h"
 

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/json.h"
+#include "core/description/step_description.h"
 #include "core/sim/simulator.h"
 #include "core/step/schedule_config.h"
-#include "core/step/step_description.h"
 #include "tests/examples/gpt2/job/run_job.h"
 #include "tests/temporary_folder.h"
 

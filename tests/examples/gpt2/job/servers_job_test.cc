@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "core/description/step_description.h"
 #include "core/sim/tape_replay.h"
 #include "core/step/link.h"
 #include "core/step/schedule_config.h"
-#include "core/step/step_description.h"
 #include "core/tape/tape.h"
 #include "tests/examples/gpt2/job/run_job.h"
 #include "tests/temporary_folder.h"

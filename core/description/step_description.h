@@ -5,8 +5,10 @@
 // (docs/formats/step.md), written by hand, by a profile (profiler/calibration/step_profile.h) or by
 // a program.
 //
-// It has two forms. The simple form lists layers; the general form lists tasks with the data they
-// access. expand() converts the first into the second, the only one that the simulator supports.
+// It has three forms. The simple form lists layers; the general form lists tasks with the data they
+// access. expand() converts the first into the second. Both are the step of every rank. Where ranks
+// run different tasks, as the stages of a pipeline do, the third form lists programs and the ranks
+// that run each (core/description/step_programs.h).
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -38,6 +40,15 @@ struct StepLayer {
   bool operator==(const StepLayer&) const = default;
 };
 
+/// The other rank of a message, among the ranks of its group.
+struct MessagePeer {
+  /// Its index there, or the distance from the index of this rank, round the end to the beginning.
+  std::int64_t index = 0;
+  bool is_relative = false;
+
+  bool operator==(const MessagePeer&) const = default;
+};
+
 /// One task of the general form.
 struct StepTask {
   std::string name;
@@ -53,14 +64,36 @@ struct StepTask {
   std::vector<Access> accesses;
   /// Region, micro-batch and dimensions; a collective has no dimensions.
   TaskPlace place = {};
-  /// Group of a collective.
+  /// Group of a collective or of a message.
   CollectiveGroup group = CollectiveGroup::world;
+  /// Rank that a send goes to or that a receive comes from; absent for other tasks.
+  std::optional<MessagePeer> peer = {};
   /// Time of an update (TaskPlace::updates_layer) where the host runs it; 0: duration_ns.
   std::int64_t host_duration_ns = 0;
   /// Set by placement (core/placement/described_placement.h); not part of the JSON form.
   TaskLane lane = TaskLane::stream;
 
   bool operator==(const StepTask&) const;
+};
+
+/// Ranks with some indices along an axis of the mesh.
+struct ProgramPlace {
+  std::string axis;
+  std::vector<std::int64_t> indices;
+
+  bool operator==(const ProgramPlace&) const = default;
+};
+
+/// The tasks of some of the ranks, in order of submission.
+struct RankProgram {
+  std::string name;
+  /// Ranks that run it: those at all of these places; all ranks if there are none.
+  std::vector<ProgramPlace> at;
+  /// Names that the accesses of the tasks refer to. Programs share no data.
+  std::vector<std::string> data;
+  std::vector<StepTask> tasks;
+
+  bool operator==(const RankProgram&) const = default;
 };
 
 /// Measured cost of a part: it holds a channel for alpha + beta · bytes and is done `latency_ns`
@@ -139,6 +172,8 @@ struct StepDescription {
   std::vector<StepTask> tasks;
   /// By data item, or empty: what placement needs to know of them.
   std::vector<DataPlace> data_places;
+  /// Programs of the third form, which has neither layers nor tasks.
+  std::vector<RankProgram> programs;
 
   std::int64_t ranks = 1;
   std::int64_t ranks_per_host = 1;
@@ -156,6 +191,8 @@ struct StepDescription {
   /// Cost of a part of an all-reduce in a group while all other groups of that kind run too; if
   /// absent it is a share of `collective`.
   std::optional<PartCost> collective_inside, collective_between;
+  /// Cost of a part of a message between two ranks; if absent it follows from the cluster.
+  std::optional<PartCost> message;
   std::optional<Cluster> cluster;
   /// Servers that sum gradients under communication=parameter_server, if there are any.
   std::optional<StepServers> servers;
@@ -185,6 +222,9 @@ struct StepDescription {
 inline constexpr std::int64_t kMaxStepLayers = 100'000;
 inline constexpr std::int64_t kMaxStepTasks = 1'000'000;
 inline constexpr std::int64_t kMaxStepRanks = 16'777'216;
+inline constexpr std::size_t kMaxStepPrograms = 4096;
+/// Limit on the ranks of a step whose ranks may differ in what they run.
+inline constexpr std::int64_t kMaxProgramRanks = 65'536;
 inline constexpr std::int64_t kMaxStepServers = 65'536;
 inline constexpr std::int64_t kMaxStepTaskNs = 3'600'000'000'000;         ///< an hour
 inline constexpr std::int64_t kMaxStepTaskBytes = std::int64_t{1} << 42;  ///< 4 TiB

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
+#include "core/description/step_description.h"
 #include "core/step/schedule_config.h"
-#include "core/step/step_description.h"
-#include "tests/core/step/step_text.h"
+#include "tests/core/description/step_text.h"
 
 namespace hocket {
 namespace {

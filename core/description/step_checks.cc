@@ -1,4 +1,4 @@
-#include "core/step/step_description.h"
+#include "core/description/step_description.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -8,9 +8,10 @@
 
 #include "core/base/json.h"
 #include "core/base/json_reader.h"
+#include "core/description/step_fields.h"
+#include "core/description/step_programs.h"
 #include "core/step/knob.h"
 #include "core/step/schedule_config.h"
-#include "core/step/step_fields.h"
 
 namespace hocket {
 namespace {
@@ -289,8 +290,29 @@ Result<void> check_places(const StepDescription& step) {
   return {};
 }
 
-/// Checks that only collectives have a group, that all hosts have equally many ranks, and that what
-/// the links cost is known for groups of some axes alone.
+/// Checks that messages, and no other tasks, have a peer in their group, and a known cost.
+Result<void> check_peer(const StepDescription& step, const StepTask& task,
+                        const std::string& path) {
+  const bool has_peer = task.collective && is_message(*task.collective);
+  const char* const field = task.peer && task.peer->is_relative ? ".peer_distance" : ".peer";
+  if (!has_peer) {
+    if (!task.peer) return {};
+    return wrong(path + field, "nothing, as it is no message", task.peer->index);
+  }
+  const std::int64_t size =
+      task.group == CollectiveGroup::world ? step.ranks : mesh_of(step).size_of(task.group);
+  if (!task.peer) return wrong(path, "a \"peer\" or a \"peer_distance\"", "neither");
+  const std::int64_t low = task.peer->is_relative ? 1 - size : 0;
+  if (task.peer->index < low || task.peer->index >= size)
+    return failure(wrong_integer(path + field, low, size - 1, task.peer->index));
+  if (step.cluster || step.message) return {};
+  return wrong(path + ".kind",
+               "no message where neither \"links\" nor \"message\" says what it costs",
+               to_string(*task.collective));
+}
+
+/// Checks that only collectives and messages have a group, that all hosts have equally many ranks,
+/// and that what the links cost is known for groups of some axes alone.
 Result<void> check_group(const StepDescription& step, const StepTask& task,
                          const std::string& path) {
   const CollectiveGroup group = task.group;
@@ -307,7 +329,7 @@ Result<void> check_group(const StepDescription& step, const StepTask& task,
   const unsigned known = (1U << step.mesh.size()) - 1;
   if (group.axes == AxisSet::none() || (group.axes.bits() & ~known) != 0)
     return wrong(path + ".group", "axes of the mesh", found);
-  if (step.cluster) return {};
+  if (step.cluster || is_message(*task.collective)) return {};
   return wrong(path + ".group",
                "\"world\", \"inside\" or \"between\" where \"links\" are not known: the cost of a "
                "part among all ranks does not tell that among some",
@@ -348,6 +370,7 @@ Result<void> check_tasks(const StepDescription& step) {
       accessed_by[access.data.index] = i;
     }
     if (auto ok = check_group(step, task, path); !ok) return ok;
+    if (auto ok = check_peer(step, task, path); !ok) return ok;
     if (auto ok = check_dimensions(step, task, path); !ok) return ok;
     if (auto ok = check_update(task, path); !ok) return ok;
   }
@@ -387,83 +410,47 @@ Result<void> check_costs(const StepDescription& step) {
   return ok;
 }
 
-}  // namespace
-
-Mesh mesh_of(const StepDescription& step) {
-  const bool is_grid = step.ranks % step.ranks_per_host == 0;
-  const RankGrid grid{step.ranks, is_grid ? step.ranks_per_host : 1};
-  return step.mesh.empty() ? Mesh(grid) : Mesh::make(step.mesh, grid).value();
-}
-
-bool has_collective_cost(const StepDescription& step) {
-  return !step.servers || step.cluster || step.collective != PartCost{};
-}
-
-bool StepTask::operator==(const StepTask& other) const {
-  const auto same = [](const Access& a, const Access& b) {
-    return a.data == b.data && a.mode == b.mode;
-  };
-  return name == other.name && collective == other.collective && duration_ns == other.duration_ns &&
-         bytes == other.bytes && priority == other.priority && place == other.place &&
-         group == other.group && host_duration_ns == other.host_duration_ns && lane == other.lane &&
-         std::equal(accesses.begin(), accesses.end(), other.accesses.begin(), other.accesses.end(),
-                    same);
-}
-
-Result<void> validate(const StepDescription& step) {
-  if (step.layers.empty() == step.tasks.empty()) {
-    return failure(ErrorCode::invalid_argument,
-                   "expected one of the fields \"layers\" and \"tasks\" with at least one element, "
-                   "found " +
-                       std::string(step.layers.empty() ? "none" : "both"));
+/// Checks the tasks of each program as those of a step.
+Result<void> check_programs(const StepDescription& step) {
+  if (step.programs.empty()) return {};
+  if (step.programs.size() > kMaxStepPrograms) {
+    return wrong("programs", "at most " + std::to_string(kMaxStepPrograms) + " elements",
+                 step.programs.size());
   }
-  for (const auto check : {check_costs, check_ranks, check_mesh, check_layers, check_tasks,
-                           check_places, check_totals, check_memory}) {
-    if (auto ok = check(step); !ok) return ok;
+  if (step.device_memory_bytes > 0)
+    return wrong("device_memory_bytes", "0 where there are programs", step.device_memory_bytes);
+  if (step.servers)
+    return wrong("parameter_servers", "none where there are programs", step.servers->servers);
+  if (!step.data.empty() || !step.data_places.empty())
+    return wrong("data", "none where there are programs", step.data.size());
+  const std::vector<StepDescription> steps = program_steps(step);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto ok = steps[i].tasks.empty() ? wrong("tasks", "at least one element", "none")
+                                           : validate(steps[i]);
+    if (!ok) return failure(ok.error().code, element("programs", i) + ": " + ok.error().message);
   }
+  const auto programs = programs_of_ranks(step);
+  HOCKET_TRY(programs);
   return {};
 }
 
-StepDescription expand(const StepDescription& step) {
-  if (step.layers.empty()) return step;
-  StepDescription general = step;
-  general.layers.clear();
-  const auto count = static_cast<std::uint32_t>(step.layers.size());
-  // Data i belongs to layer i; the last data item chains the compute tasks.
-  const DataId activations{count};
-  const auto name_of = [&](const char* what, std::uint32_t i) {
-    const std::string& name = step.layers[i].name;
-    return what + std::to_string(i) + (name.empty() ? "" : " " + name);
-  };
-  const auto add_task = [&](const char* what, std::uint32_t i) -> StepTask& {
-    StepTask& task = general.tasks.emplace_back();
-    task.name = name_of(what, i);
-    task.priority = i;
-    task.place.region = step.layers[i].name;
-    return task;
-  };
-  const auto add_compute = [&](const char* what, std::int64_t duration_ns, std::uint32_t i,
-                               Access layer) {
-    StepTask& task = add_task(what, i);
-    task.duration_ns = duration_ns;
-    task.accesses = {layer, update(activations)};
-  };
-  general.data.reserve(count + 1);
-  for (std::uint32_t i = 0; i < count; ++i) general.data.push_back(name_of("parameters ", i));
-  general.data.emplace_back("activations");
-  general.tasks.reserve(3 * std::size_t{count});
-  for (std::uint32_t i = 0; i < count; ++i)
-    add_compute("forward ", step.layers[i].forward_ns, i, read(DataId{i}));
-  for (std::uint32_t i = count; i-- > 0;) {
-    const StepLayer& layer = step.layers[i];
-    add_compute("backward ", layer.backward_ns, i, write(DataId{i}));
-    if (layer.parameter_bytes == 0) continue;
-    StepTask& all_reduce = add_task("all_reduce ", i);
-    all_reduce.collective = CollectiveKind::all_reduce;
-    all_reduce.bytes = layer.parameter_bytes;
-    all_reduce.accesses = {update(DataId{i})};
+}  // namespace
+
+Result<void> validate(const StepDescription& step) {
+  const int forms =
+      int{!step.layers.empty()} + int{!step.tasks.empty()} + int{!step.programs.empty()};
+  if (forms != 1) {
+    return failure(
+        ErrorCode::invalid_argument,
+        "expected one of the fields \"layers\", \"tasks\" and \"programs\" with at least "
+        "one element, found " +
+            std::string(forms == 0 ? "none" : "more than one"));
   }
-  return general;
+  for (const auto check : {check_costs, check_ranks, check_mesh, check_layers, check_tasks,
+                           check_places, check_totals, check_memory, check_programs}) {
+    if (auto ok = check(step); !ok) return ok;
+  }
+  return {};
 }
 
 }  // namespace hocket

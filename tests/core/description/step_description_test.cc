@@ -1,4 +1,4 @@
-#include "core/step/step_description.h"
+#include "core/description/step_description.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,9 +9,9 @@
 #include <random>
 #include <utility>
 
+#include "tests/core/description/random_places.h"
+#include "tests/core/description/step_text.h"
 #include "tests/core/random_step_description.h"
-#include "tests/core/step/random_places.h"
-#include "tests/core/step/step_text.h"
 #include "tests/mutate.h"
 
 namespace hocket {
@@ -52,7 +52,8 @@ TEST(StepDescription, AllButLayersAndCollectiveIsOptional) {
   EXPECT_EQ(parsed(document(R"("layers":[{"forward_ns":7}])")).layers[0].forward_ns, 7);
   EXPECT_THAT(step_error(document(R"("layers":[{"parameter_bytes":7}])")),
               HasSubstr(R"(field "collective" is missing)"));
-  EXPECT_THAT(step_error(document(R"("collective":{})")), HasSubstr(R"("layers" and "tasks")"));
+  EXPECT_THAT(step_error(document(R"("collective":{})")),
+              HasSubstr(R"("layers", "tasks" and "programs")"));
 }
 
 TEST(StepDescription, TimesAreRoundedToNanoseconds) {
@@ -258,7 +259,7 @@ TEST(StepDescription, ErrorsNameTheFieldWhatWasFoundAndTheRange) {
   EXPECT_THAT(step_error(with_top(R"("collective_between":3)")), HasSubstr("collective_between"));
   EXPECT_THAT(step_error(document(R"("layers":{})")), HasSubstr("expected an array"));
   EXPECT_THAT(step_error(document(R"("layers":[3])")), HasSubstr("layers[0]"));
-  EXPECT_THAT(step_error(with_top(R"("tasks":[{}])")), HasSubstr("found both"));
+  EXPECT_THAT(step_error(with_top(R"("tasks":[{}])")), HasSubstr("found more than one"));
   EXPECT_THAT(step_error(R"({"format":"hocket-step","version":2})"), HasSubstr("newer hocket"));
   EXPECT_THAT(step_error(R"({"format":"hocket-tape","version":1})"), HasSubstr("hocket-step"));
 }

@@ -8,35 +8,18 @@
 
 #include "core/base/json.h"
 #include "core/base/json_reader.h"
-#include "core/step/step_description.h"
-#include "core/step/step_fields.h"
+#include "core/description/step_description.h"
+#include "core/description/step_fields.h"
 
 namespace hocket {
 namespace {
 
 using nlohmann::json;
 
-constexpr const char* kStepFormat = "hocket-step";
-constexpr int kStepVersion = 1;
 constexpr const char* kDocument = "step description";
 /// Prefix of the data that implement `after`: written by the task of that name, read by its
 /// successors.
 constexpr const char* kAfter = "after:";
-constexpr const char* kCompute = "compute";
-constexpr auto kTaskKinds = [] {
-  std::array<Word<std::optional<CollectiveKind>>, 1 + kCollectiveKinds.size()> kinds{
-      {{kCompute, std::nullopt}}};
-  for (std::size_t i = 0; i < kCollectiveKinds.size(); ++i)
-    kinds[1 + i] = {to_string(kCollectiveKinds[i]), kCollectiveKinds[i]};
-  return kinds;
-}();
-
-struct AccessField {
-  const char* name;
-  AccessMode mode;
-};
-constexpr std::array<AccessField, 3> kAccessFields{
-    {{"reads", AccessMode::read}, {"writes", AccessMode::write}, {"updates", AccessMode::update}}};
 
 /// Reads the tasks of the general form and replaces names of data by indices.
 class TaskReader {
@@ -48,7 +31,7 @@ class TaskReader {
     read_places(reader);
   }
 
- private:
+  /// Reads the tasks alone.
   void read_tasks(JsonReader& reader) {
     const auto read_all = [&](const JsonValue& tasks) {
       // A task must know whether a later one names it in `after`.
@@ -62,6 +45,7 @@ class TaskReader {
     reader.value("tasks", read_all, kOptional);
   }
 
+ private:
   void note_followed(const json& task) {
     const auto after = task.is_object() ? task.find("after") : task.end();
     if (after == task.end() || !after->is_array()) return;
@@ -72,13 +56,14 @@ class TaskReader {
 
   void read_task(JsonReader& reader) {
     StepTask task;
-    reader.choice("kind", task.collective, kTaskKinds, std::nullopt);
+    reader.choice("kind", task.collective, step::kTaskKinds, std::nullopt);
     step::visit_task(reader, task);
     const auto read_group = [&](const JsonValue& group) {
       group.take(mesh_.parse_group(group.text()), task.group);
     };
     if (task.collective) reader.value("group", read_group, kOptional);
-    for (const auto& [field, mode] : kAccessFields) {
+    if (task.collective && is_message(*task.collective)) read_peer(reader, task);
+    for (const auto& [field, mode] : step::kAccessFields) {
       const auto read_name = [&, mode = mode](const JsonValue& name) {
         access(task, name.text(), mode);
       };
@@ -90,6 +75,19 @@ class TaskReader {
     if (!task.collective) read_dimensions(reader, task);
     earlier_.insert(task.name);
     step_.tasks.push_back(std::move(task));
+  }
+
+  void read_peer(JsonReader& reader, StepTask& task) {
+    const auto read_index = [&](const char* field, bool is_relative) {
+      const auto read_one = [&](const JsonValue& value) {
+        if (task.peer) value.refuse("nothing beside the field \"peer\"");
+        task.peer = {.index = value.integer(-kMaxStepRanks, kMaxStepRanks),
+                     .is_relative = is_relative};
+      };
+      reader.value(field, read_one, kOptional);
+    };
+    read_index("peer", false);
+    read_index("peer_distance", true);
   }
 
   void read_after(JsonReader& reader, StepTask& task) {
@@ -280,6 +278,33 @@ Mesh read_mesh(JsonReader& reader, StepDescription& step) {
   return mesh;
 }
 
+void read_places_of_program(JsonReader& reader, RankProgram& program) {
+  const auto read_at = [&](const std::string& axis, const JsonValue& value) {
+    ProgramPlace& place = program.at.emplace_back(ProgramPlace{axis, {}});
+    const auto read_index = [&](const JsonValue& index) {
+      place.indices.push_back(index.integer(0, kMaxStepRanks - 1));
+    };
+    value.json().is_array() ? value.array(read_index, kMaxProgramRanks) : read_index(value);
+  };
+  reader.object(
+      "at", [&](JsonReader& at) { at.members(read_at); }, kOptional);
+}
+
+void read_programs(JsonReader& reader, const Mesh& mesh, StepDescription& step) {
+  const auto read_one = [&](JsonReader& fields) {
+    RankProgram& program = step.programs.emplace_back();
+    fields.text("name", program.name, "");
+    read_places_of_program(fields, program);
+    StepDescription tasks;
+    TaskReader(tasks, mesh).read_tasks(fields);
+    program.data = std::move(tasks.data);
+    program.tasks = std::move(tasks.tasks);
+  };
+  reader.array(
+      "programs", [&](const JsonValue& program) { program.object(read_one); }, kOptional,
+      kMaxStepPrograms);
+}
+
 void read_step(JsonReader& reader, StepDescription& step) {
   step::visit_step(reader, step);
   const Mesh mesh = read_mesh(reader, step);
@@ -287,6 +312,7 @@ void read_step(JsonReader& reader, StepDescription& step) {
       "collective", [&](JsonReader& cost) { read_cost(cost, step.collective); }, kOptional);
   reader.part("collective_inside", step.collective_inside, read_cost);
   reader.part("collective_between", step.collective_between, read_cost);
+  reader.part("message", step.message, read_cost);
   step::for_each_copy_cost(step, [&](const char* name, PartCost& cost) {
     reader.object(
         name, [&](JsonReader& fields) { read_cost(fields, cost); }, kOptional);
@@ -304,145 +330,18 @@ void read_step(JsonReader& reader, StepDescription& step) {
   reader.array("rank_compute_scale", read_scale, kOptional);
   reader.parts("layers", step.layers, read_layer, kAnySize, kOptional);
   TaskReader(step, mesh).read(reader);
+  read_programs(reader, mesh, step);
 }
 
 bool communicates(const StepDescription& step) {
-  return std::any_of(step.layers.begin(), step.layers.end(),
-                     [](const StepLayer& layer) { return layer.parameter_bytes > 0; }) ||
-         std::any_of(step.tasks.begin(), step.tasks.end(),
-                     [](const StepTask& task) { return task.collective.has_value(); });
-}
-
-/// Writes the fields of one object, except those that have their default.
-class Writer {
- public:
-  void text(const char* name, const std::string& value, std::string_view absent) {
-    if (value != absent) object_[name] = value;
-  }
-  template <class T>
-  void integer(const char* name, T value, std::int64_t, std::int64_t) {
-    object_[name] = value;
-  }
-  template <class T>
-  void integer(const char* name, T value, std::int64_t, std::int64_t,
-               std::type_identity_t<T> absent) {
-    if (value != absent) object_[name] = value;
-  }
-  void flag(const char* name, bool value, bool absent) {
-    if (value != absent) object_[name] = value;
-  }
-  void time(const char* name, std::int64_t value, std::int64_t, std::int64_t absent) {
-    if (value != absent) object_[name] = value;
-  }
-  void number(const char* name, double value, double, double) { object_[name] = value; }
-  void number(const char* name, double value, double, double, double absent) {
-    if (value != absent) object_[name] = value;
-  }
-  template <class T, std::size_t N>
-  void choice(const char* name, T value, const std::array<Word<T>, N>& words, T absent) {
-    if (value != absent) object_[name] = std::ranges::find(words, value, &Word<T>::value)->word;
-  }
-  void value(const char* name, json value) { object_[name] = std::move(value); }
-
-  json take() { return std::move(object_); }
-
- private:
-  json object_ = json::object();
-};
-
-json link_to_json(const LinkSpec& link) {
-  Writer writer;
-  step::visit_link(writer, link);
-  return writer.take();
-}
-
-json dimension_to_json(const StepDescription& step, const Dimension& dimension) {
-  Writer writer;
-  step::visit_dimension(writer, dimension);
-  json slices = json::array();
-  for (const DimensionSlice& slice : dimension.slices) {
-    Writer fields;
-    fields.value("data", step.data[slice.data.index]);
-    step::visit_slice(fields, slice);
-    slices.push_back(fields.take());
-  }
-  if (!slices.empty()) writer.value("slices", std::move(slices));
-  return writer.take();
-}
-
-json task_to_json(const StepDescription& step, const Mesh& mesh, const StepTask& task) {
-  Writer writer;
-  writer.value("kind", task.collective ? to_string(*task.collective) : kCompute);
-  step::visit_task(writer, task);
-  if (task.group != CollectiveGroup::world) writer.value("group", mesh.name_of(task.group));
-  for (const auto& [field, mode] : kAccessFields) {
-    json names = json::array();
-    for (const Access& access : task.accesses) {
-      if (access.mode == mode) names.push_back(step.data[access.data.index]);
-    }
-    if (!names.empty()) writer.value(field, std::move(names));
-  }
-  json dimensions = json::array();
-  for (const Dimension& dimension : task.place.dimensions)
-    dimensions.push_back(dimension_to_json(step, dimension));
-  if (!dimensions.empty()) writer.value("dimensions", std::move(dimensions));
-  return writer.take();
-}
-
-/// Returns the places of the data that tasks access, unless they are the default, and of those
-/// that these are ranges of.
-json places_to_json(const StepDescription& step) {
-  std::vector<bool> is_accessed(step.data.size()), is_whole(step.data.size());
-  for (const StepTask& task : step.tasks)
-    for (const Access& access : task.accesses) is_accessed[access.data.index] = true;
-  for (const DataPlace& place : step.data_places)
-    if (place.range_of != kNotARange) is_whole[place.range_of] = true;
-  json places = json::array();
-  for (std::size_t i = 0; i < step.data_places.size(); ++i) {
-    const DataPlace& place = step.data_places[i];
-    if (is_accessed[i] ? place == DataPlace{} : !is_whole[i]) continue;
-    Writer fields;
-    fields.value("name", step.data[i]);
-    step::visit_data(fields, place);
-    if (place.range_of != kNotARange) fields.value("range_of", step.data[place.range_of]);
-    places.push_back(fields.take());
-  }
-  return places;
-}
-
-void write_costs(Writer& writer, const StepDescription& step) {
-  step::for_each_cost(step, [&](const char* name, const PartCost& cost) {
-    if (&cost == &step.collective && (step.cluster || step.servers) && cost == PartCost{}) return;
-    Writer fields;
-    step::visit_collective(fields, cost);
-    writer.value(name, fields.take());
-  });
-  step::for_each_copy_cost(step, [&](const char* name, const PartCost& cost) {
-    if (cost == PartCost{}) return;
-    Writer fields;
-    step::visit_collective(fields, cost);
-    writer.value(name, fields.take());
-  });
-  if (step.cluster) {
-    writer.value("links", {{"host", link_to_json(step.cluster->host_link)},
-                           {"network", link_to_json(step.cluster->network_link)}});
-    writer.choice("algorithm", step.cluster->algorithm, step::kAlgorithms,
-                  CollectiveAlgorithm::automatic);
-  }
-  if (step.servers) {
-    Writer servers;
-    step::visit_servers(servers, *step.servers);
-    servers.value("rank_link", link_to_json(step.servers->rank_link));
-    servers.value("server_link", link_to_json(step.servers->server_link));
-    writer.value("parameter_servers", servers.take());
-  }
-  if (step.jitter != Jitter{}) {
-    Writer jitter;
-    step::visit_jitter(jitter, step.jitter);
-    writer.value("jitter", jitter.take());
-  }
-  if (step.quality != StepQuality{}) writer.value("quality", to_json(step.quality));
-  if (!step.rank_compute_scale.empty()) writer.value("rank_compute_scale", step.rank_compute_scale);
+  const auto has_collective = [](const auto& from) {
+    return std::ranges::any_of(from.tasks, [](const StepTask& task) {
+      return task.collective && !is_message(*task.collective);
+    });
+  };
+  return has_collective(step) || std::ranges::any_of(step.programs, has_collective) ||
+         std::ranges::any_of(step.layers,
+                             [](const StepLayer& layer) { return layer.parameter_bytes > 0; });
 }
 
 }  // namespace
@@ -455,7 +354,7 @@ Result<StepDescription> parse_step_description(std::string_view text) {
 
 void read_step_description(JsonReader& reader, StepDescription& step) {
   reader.refuse_others();
-  reader.format(kStepFormat, kStepVersion);
+  reader.format(step::kStepFormat, step::kStepVersion);
   read_step(reader, step);
   const bool has_cost = reader.has("collective") || step.cluster || step.servers;
   if (!reader.finish()) return;
@@ -467,43 +366,11 @@ void read_step_description(JsonReader& reader, StepDescription& step) {
   }
 }
 
-json to_json(const StepQuality& quality) {
-  Writer writer;
-  step::visit_quality(writer, quality);
-  return writer.take();
-}
-
 StepQuality step_quality_from_json(const json& document) {
   const auto read = [](JsonReader& reader, StepQuality& quality) {
     step::visit_quality(reader, quality);
   };
   return read_json<StepQuality>(document, read, "quality").value_or(StepQuality{});
-}
-
-json to_json(const StepDescription& step) {
-  Writer writer;
-  writer.value("format", kStepFormat);
-  writer.value("version", kStepVersion);
-  step::visit_step(writer, step);
-  json axes = json::array();
-  for (const MeshAxis& axis : step.mesh) {
-    Writer fields;
-    step::visit_axis(fields, axis);
-    axes.push_back(fields.take());
-  }
-  if (!axes.empty()) writer.value("mesh", std::move(axes));
-  write_costs(writer, step);
-  json elements = json::array();
-  for (const StepLayer& layer : step.layers) {
-    Writer fields;
-    step::visit_layer(fields, layer);
-    elements.push_back(fields.take());
-  }
-  const Mesh mesh = mesh_of(step);
-  for (const StepTask& task : step.tasks) elements.push_back(task_to_json(step, mesh, task));
-  writer.value(step.layers.empty() ? "tasks" : "layers", std::move(elements));
-  if (json places = places_to_json(step); !places.empty()) writer.value("data", std::move(places));
-  return writer.take();
 }
 
 }  // namespace hocket

@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-#include "core/step/step_description.h"
+#include "core/description/step_description.h"
 
 namespace hocket {
 
@@ -17,7 +17,7 @@ namespace hocket {
 inline StepDescription with_places(StepDescription step, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto below = [&](std::uint64_t n) { return static_cast<std::int64_t>(random() % n); };
-  step.device_memory_bytes = below(2) * below(1 << 30);
+  if (step.programs.empty()) step.device_memory_bytes = below(2) * below(1 << 30);
   if (below(2)) step.to_device = {static_cast<double>(below(9000)), 0.25, 0};
   if (below(2)) step.to_host = {0, 0.5, static_cast<double>(below(9000))};
   for (StepTask& task : step.tasks) {

@@ -7,11 +7,12 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "core/base/json_reader.h"
+#include "core/description/step_description.h"
 #include "core/step/schedule_config.h"
-#include "core/step/step_description.h"
 
 namespace hocket::step {
 
@@ -30,6 +31,27 @@ inline constexpr std::array<Word<DimensionKind>, 3> kDimensionKinds{
     {{"outer", DimensionKind::outer},
      {"contraction", DimensionKind::contraction},
      {"normalized", DimensionKind::normalized}}};
+
+inline constexpr const char* kStepFormat = "hocket-step";
+inline constexpr int kStepVersion = 1;
+inline constexpr const char* kCompute = "compute";
+/// Kinds of tasks; none for a compute task.
+inline constexpr auto kTaskKinds = [] {
+  std::array<Word<std::optional<CollectiveKind>>, 3 + kCollectiveKinds.size()> kinds{
+      {{kCompute, std::nullopt}}};
+  std::size_t count = 1;
+  for (const CollectiveKind kind : kCollectiveKinds) kinds[count++] = {to_string(kind), kind};
+  for (const CollectiveKind kind : {CollectiveKind::send, CollectiveKind::receive})
+    kinds[count++] = {to_string(kind), kind};
+  return kinds;
+}();
+
+struct AccessField {
+  const char* name;
+  AccessMode mode;
+};
+inline constexpr std::array<AccessField, 3> kAccessFields{
+    {{"reads", AccessMode::read}, {"writes", AccessMode::write}, {"updates", AccessMode::update}}};
 
 /// Largest integer that every JSON reader represents exactly.
 inline constexpr std::int64_t kMaxSeed = std::int64_t{1} << 53;
@@ -115,6 +137,7 @@ void for_each_cost(T& step, const Visit& visit) {
   visit("collective", step.collective);
   if (step.collective_inside) visit("collective_inside", *step.collective_inside);
   if (step.collective_between) visit("collective_between", *step.collective_between);
+  if (step.message) visit("message", *step.message);
 }
 
 /// Calls `visit(name, cost)` for the costs of copies.

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "core/step/step_description.h"
+#include "core/description/step_description.h"
 
 namespace hocket {
 

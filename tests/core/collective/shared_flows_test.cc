@@ -1,4 +1,4 @@
-#include "core/sim/server_flows.h"
+#include "core/collective/shared_flows.h"
 
 #include <gtest/gtest.h>
 
@@ -12,10 +12,10 @@
 namespace hocket {
 namespace {
 
-using Use = ServerFlows::Use;
+using Use = SharedFlows::Use;
 
 /// Runs to the end of all flows; returns their end times.
-std::map<std::uint64_t, std::int64_t> ends_of(ServerFlows& links) {
+std::map<std::uint64_t, std::int64_t> ends_of(SharedFlows& links) {
   std::map<std::uint64_t, std::int64_t> ends;
   while (const auto next = links.next_end()) {
     ends[next->flow] = next->time_ns;
@@ -24,36 +24,36 @@ std::map<std::uint64_t, std::int64_t> ends_of(ServerFlows& links) {
   return ends;
 }
 
-TEST(ServerFlows, AFlowGetsWhatOthersCannotUse) {
+TEST(SharedFlows, AFlowGetsWhatOthersCannotUse) {
   // Links of 1 and 10 bytes a nanosecond: the first flow is held by the slow one.
-  ServerFlows links({1e9, 10e9});
+  SharedFlows links({1e9, 10e9});
   const Use both[] = {{0, 1}, {1, 1}}, fast[] = {{1, 1}};
   links.begin(1, 1000, both, 0);
   links.begin(2, 9000, fast, 0);
   EXPECT_EQ(ends_of(links), (std::map<std::uint64_t, std::int64_t>{{1, 1000}, {2, 1000}}));
 }
 
-TEST(ServerFlows, AlikeFlowsCountOnTheLinkThatTheyShare) {
+TEST(SharedFlows, AlikeFlowsCountOnTheLinkThatTheyShare) {
   // Three ranks that send as one, each over a link of its own, to one server.
-  ServerFlows links({1e9, 1e9});
+  SharedFlows links({1e9, 1e9});
   const Use uses[] = {{0, 1}, {1, 3}};
   links.begin(1, 1000, uses, 0);
   EXPECT_EQ(ends_of(links).at(1), 3000);
 }
 
-TEST(ServerFlows, AFlowWithoutLinksOrBytesEndsAtOnce) {
-  ServerFlows links({1e9});
+TEST(SharedFlows, AFlowWithoutLinksOrBytesEndsAtOnce) {
+  SharedFlows links({1e9});
   const Use use[] = {{0, 1}};
   links.begin(1, 1 << 30, {}, 5);
   links.begin(2, 0, use, 5);
   EXPECT_EQ(ends_of(links), (std::map<std::uint64_t, std::int64_t>{{1, 5}, {2, 5}}));
 }
 
-TEST(ServerFlows, OnOneLinkItIsProcessorSharing) {
+TEST(SharedFlows, OnOneLinkItIsProcessorSharing) {
   for (std::uint64_t seed = 0; seed < rounds(200); ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
-    ServerFlows links({1e9});
+    SharedFlows links({1e9});
     SharedLink shared(1, 0);
     const Use use[] = {{0, 1}};
     std::int64_t now_ns = 0;
@@ -80,7 +80,7 @@ TEST(ServerFlows, OnOneLinkItIsProcessorSharing) {
   }
 }
 
-TEST(ServerFlows, NoLinkCarriesMoreThanItCanAndSomeLinkOfEachFlowIsFull) {
+TEST(SharedFlows, NoLinkCarriesMoreThanItCanAndSomeLinkOfEachFlowIsFull) {
   for (std::uint64_t seed = 0; seed < rounds(300); ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
@@ -91,7 +91,7 @@ TEST(ServerFlows, NoLinkCarriesMoreThanItCanAndSomeLinkOfEachFlowIsFull) {
     // All flows begin together and are so large that the first to end shows all rates: those of
     // flow i follow from the end of flow i alone among copies of different size.
     const auto rate_of = [&](std::size_t flow) {
-      ServerFlows links(capacity);
+      SharedFlows links(capacity);
       for (std::size_t i = 0; i < flows; ++i) links.begin(i, i == flow ? 1e7 : 1e14, uses[i], 0);
       const auto end = links.next_end();
       EXPECT_EQ(end->flow, flow);
