@@ -180,12 +180,13 @@ void HostExecutor::fail(const PartWork& part, CollectiveKind kind, const Error& 
 void HostExecutor::record_part(const PartWork& part, CollectiveKind kind, int lane,
                                std::int64_t begin_ns) {
   if (!trace_) return;
-  // Ranks push and pull in orders of their own, so no number of a part is the same on all.
-  const bool is_served = lanes_.is_served;
+  // Ranks push and pull in orders of their own, so no number of a part is the same on all; and
+  // messages are numbered between two ranks, not in their group.
+  const bool is_numbered = !lanes_.is_served && !is_message(kind);
   trace_->record({TraceKind::communication, lane, part.name, part.step, begin_ns, clock_.now_ns(),
                   part.bytes, part.task,
-                  is_served ? kNoSequence : static_cast<std::int64_t>(part.collective.index), kind,
-                  part.collective.group});
+                  is_numbered ? static_cast<std::int64_t>(part.collective.index) : kNoSequence,
+                  kind, part.collective.group});
 }
 
 void HostExecutor::run_channel(int lane) {

@@ -36,6 +36,7 @@ class HostExecutor final : public Executor {
   int rank() const override { return collective_.rank(); }
   int world_size() const override { return collective_.world_size(); }
   int ranks_per_host() const override { return collective_.ranks_per_host(); }
+  const Mesh* mesh() const override { return &collective_.mesh(); }
 
  private:
   class Semaphore {

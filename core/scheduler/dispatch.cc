@@ -283,7 +283,7 @@ LaneWakes Dispatch::claim_sleepers() {
 void Dispatch::start_parts() {
   bool announced = false;
   while (const auto part = plan_.next_part()) {
-    started_parts_.push_back({*part, part_index_++});
+    started_parts_.push_back({*part, next_index(*part)});
     if (schedule_.is_served()) unsummed_[{part->collective, part->offset_bytes}] = *part;
     if (schedule_.announces && executor_.rank() == 0) {
       to_announce_.push_back(part->collective);
@@ -294,6 +294,14 @@ void Dispatch::start_parts() {
   while (const auto pull = plan_.next_pull()) started_pulls_.push_back({*pull, part_index_++});
   while (const auto collective = plan_.next_awaiting_inputs())
     awaiting_inputs_.push_back(*collective);
+}
+
+std::uint64_t Dispatch::next_index(const PartDecision& part) {
+  const SpecialCollective* const special = payload(part.task.slot).special.get();
+  if (special == nullptr || !special->is_of_some()) return part_index_++;
+  const CollectiveWork& work = special->work;
+  const bool is_sent = work.kind == CollectiveKind::send;
+  return some_index_[{work.group, is_message(work.kind), work.peer, is_sent}]++;
 }
 
 void Dispatch::tasks_finished(std::span<const TaskId> tasks) {

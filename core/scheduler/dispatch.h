@@ -18,6 +18,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -181,6 +182,8 @@ class Dispatch final : public WorkSource, public TaskSink {
   /// Moves the first of `parts` to `work`. Requires that there is one.
   void take_first(std::deque<StartedPart>& parts, PartWork& work);
   void start_parts();
+  /// Returns the number of a part among those that its ranks count together.
+  std::uint64_t next_index(const PartDecision& part);
   bool drop_finished_steps();
   /// True when nothing submitted is left, on the device either.
   bool is_idle() const { return plan_.unfinished() == 0 && on_device_ == 0; }
@@ -239,7 +242,10 @@ class Dispatch final : public WorkSource, public TaskSink {
   std::map<std::pair<std::uint64_t, std::int64_t>, PartDecision> unsummed_;
   /// Collectives that the executor has not been asked about.
   std::deque<TaskId> awaiting_inputs_;
+  /// Number of started parts of collectives of all ranks, and of those of each group of some and of
+  /// the messages with each of its members, each way.
   std::uint64_t part_index_ = 0;
+  std::map<std::tuple<CollectiveGroup, bool, std::size_t, bool>, std::uint64_t> some_index_;
   /// Tasks and parts that were issued and have not completed.
   std::int64_t on_device_ = 0;
   /// settle()'s; empty otherwise.

@@ -186,6 +186,9 @@ class Executor {
   virtual int world_size() const = 0;
   /// As in RankGrid; 1 where hosts make no difference to collectives.
   virtual int ranks_per_host() const { return 1; }
+  /// Returns the axes of the ranks, where the executor runs collectives in groups of them and
+  /// messages between two; null otherwise. Does not change.
+  virtual const Mesh* mesh() const { return nullptr; }
 };
 
 }  // namespace hocket

@@ -140,6 +140,76 @@ void Scheduler::submit_collective(const TaskOptions& options, DataId data, std::
   sink_->submit(std::move(submission), {&access, 1});
 }
 
+void Scheduler::all_reduce(const TaskOptions& options, DataId data, std::span<float> values,
+                           CollectiveGroup group) {
+  if (group == CollectiveGroup::world) return all_reduce(options, data, values);
+  submit_of_some(options, update(data),
+                 {.kind = CollectiveKind::all_reduce, .group = group, .values = values});
+}
+
+void Scheduler::reduce_scatter(const TaskOptions& options, DataId data, std::span<float> values,
+                               CollectiveGroup group) {
+  if (group == CollectiveGroup::world) return reduce_scatter(options, data, values);
+  submit_of_some(options, update(data),
+                 {.kind = CollectiveKind::reduce_scatter, .group = group, .values = values});
+}
+
+void Scheduler::all_gather(const TaskOptions& options, DataId data, std::span<float> values,
+                           CollectiveGroup group) {
+  if (group == CollectiveGroup::world) return all_gather(options, data, values);
+  submit_of_some(options, update(data),
+                 {.kind = CollectiveKind::all_gather, .group = group, .values = values});
+}
+
+void Scheduler::send(const TaskOptions& options, DataId data, std::span<float> values,
+                     CollectiveGroup group, std::size_t peer) {
+  submit_of_some(options, read(data),
+                 {.kind = CollectiveKind::send, .group = group, .values = values, .peer = peer});
+}
+
+void Scheduler::receive(const TaskOptions& options, DataId data, std::span<float> values,
+                        CollectiveGroup group, std::size_t peer) {
+  submit_of_some(options, write(data),
+                 {.kind = CollectiveKind::receive, .group = group, .values = values, .peer = peer});
+}
+
+std::optional<Error> Scheduler::why_not_some() const {
+  const auto refused = [](const std::string& why) {
+    return Error{ErrorCode::invalid_argument,
+                 "the step communicates in groups of some axes, or by messages; " + why};
+  };
+  if (executor_.mesh() == nullptr)
+    return refused("the collectives of this executor are of all ranks alone");
+  if (form_ != plain_.get()) {
+    return refused(
+        "set bucket_bytes, primitive, group_ranks, compute_parts, micro_batches, regions and "
+        "offload_k to their defaults, since such a step is neither partitioned nor placed");
+  }
+  if (dispatch_->schedule().announces)
+    return refused("set order=fifo or order=static, since rank 0 does not take part in all of it");
+  return std::nullopt;
+}
+
+void Scheduler::submit_of_some(const TaskOptions& options, const Access& access,
+                               const CollectiveWork& work) {
+  if (auto error = why_not_some()) return dispatch_->fail(std::move(*error));
+  const Mesh& mesh = *executor_.mesh();
+  const std::int64_t members = mesh.size_of(work.group);
+  HOCKET_CHECK(work.group.tier == GroupTier::whole, "a whole set of axes");
+  HOCKET_CHECK(!is_message(work.kind) || std::cmp_less(work.peer, members), "a peer of the group");
+  auto special = std::make_unique<SpecialCollective>();
+  special->work = work;
+  special->is_scattered =
+      work.kind == CollectiveKind::reduce_scatter || work.kind == CollectiveKind::all_gather;
+  special->blocks = static_cast<int>(members);
+  TaskSubmission submission{.options = options,
+                            .is_collective = true,
+                            .accesses = 1,
+                            .bytes = static_cast<std::int64_t>(work.values.size_bytes()),
+                            .special = std::move(special)};
+  sink_->submit(std::move(submission), {&access, 1});
+}
+
 Result<void> Scheduler::end_step() {
   HOCKET_CHECK(!capturing_, "a step cannot end while it is captured");
   return form_->end_step();
@@ -160,6 +230,12 @@ std::shared_ptr<Scheduler::Capture> Scheduler::end_capture() {
 
 Result<void> Scheduler::launch(const std::shared_ptr<Capture>& step) {
   HOCKET_CHECK(!capturing_, "a step cannot be launched while one is captured");
+  if (step->is_of_some()) {
+    if (auto error = why_not_some()) {
+      dispatch_->fail(std::move(*error));
+      return dispatch_->synchronize();
+    }
+  }
   dispatch_->flush();
   return form_->launch(step);
 }

@@ -33,10 +33,16 @@
 // One thread submits. Tasks that access the same data run as if one after the other in the order of
 // submission; all others may run at once. Every rank must submit the same collectives in the same
 // order.
+//
+// Ranks may also run different programs, in which they communicate in groups of some axes of the
+// mesh, or two of them by a message. Each must then submit its communications in an order that is
+// part of one order of the whole job, or have them started in such an order (order=static): the
+// ranks wait for each other otherwise, until a collective has timed out (core/plan/job_order.h).
 
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -66,9 +72,9 @@ struct SchedulerOptions {
   TraceSink* trace = nullptr;
   /// Receives what the plan decided, if not null. Called under the scheduler's lock.
   PlanObserver* observer = nullptr;
-  /// For order=static: the collectives of a step, one entry per part, in the order in which their
-  /// parts start; the same on every rank (core/sim/simulator.h, static_order()). If it is empty,
-  /// order=static is order=negotiated.
+  /// For order=static: the collectives of a step, one entry per part, in the order in which parts
+  /// start (core/sim/simulator.h, static_order()): the same on all ranks, or its part of the job's.
+  /// Empty: order=static is order=negotiated; a rank that communicates with none sets order=fifo.
   std::vector<std::uint32_t> static_order = {};
   /// If not null, steps are placed on a device with this memory and on its host
   /// (core/placement/step_placement.h), as offload_k and prefetch_layers say. The executor must run
@@ -119,6 +125,25 @@ class Scheduler final {
   /// Like all_reduce(), but copies each rank's block of `values` to all ranks.
   void all_gather(const TaskOptions& options, DataId data, std::span<float> values);
 
+  /// Like the functions of these names among all ranks, but among those of `group`, a whole set of
+  /// axes of the executor's mesh. Blocks are those of the group's ranks. Such steps run as they are
+  /// submitted: the step fails if the configuration partitions or places it, lets rank 0 decide the
+  /// order, or sums over servers, and if the executor has no mesh.
+  void all_reduce(const TaskOptions& options, DataId data, std::span<float> values,
+                  CollectiveGroup group);
+  void reduce_scatter(const TaskOptions& options, DataId data, std::span<float> values,
+                      CollectiveGroup group);
+  void all_gather(const TaskOptions& options, DataId data, std::span<float> values,
+                  CollectiveGroup group);
+  /// Submits the sending of `values` to a member of a group, in ascending order of its ranks from 0
+  /// and not this rank, under the same conditions. It reads `data`, which stands for `values`. The
+  /// n-th send to a rank in a group is the n-th that this receives there from the sender.
+  void send(const TaskOptions& options, DataId data, std::span<float> values, CollectiveGroup group,
+            std::size_t peer);
+  /// The other end: overwrites `data` and the values with as many of the peer's.
+  void receive(const TaskOptions& options, DataId data, std::span<float> values,
+               CollectiveGroup group, std::size_t peer);
+
   /// Ends the step. Blocks while more than kStepsAhead steps are unfinished. Returns the error if
   /// any rank or task has failed; after that submissions are ignored.
   Result<void> end_step();
@@ -163,6 +188,9 @@ class Scheduler final {
  private:
   void submit_collective(const TaskOptions& options, DataId data, std::span<float> values,
                          CollectiveKind kind, const OptimizerStep* optimizer = nullptr);
+  void submit_of_some(const TaskOptions& options, const Access& access, const CollectiveWork& work);
+  /// Returns why steps with communication of some ranks cannot run as they are configured, if so.
+  std::optional<Error> why_not_some() const;
   /// Returns the form of steps under `schedule`.
   StepForm& form_of(const Schedule& schedule);
   bool launches_whole_steps(const Schedule& schedule) const;

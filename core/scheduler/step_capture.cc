@@ -18,6 +18,7 @@ void StepCapture::submit(TaskSubmission&& submission, std::span<const Access> ac
   p.name = submission.options.name;
   p.bytes = submission.is_collective ? 0 : submission.bytes;
   p.values = submission.values;
+  is_of_some_ |= submission.special && submission.special->is_of_some();
   p.special = std::move(submission.special);
   p.optimizer = submission.optimizer;
 }

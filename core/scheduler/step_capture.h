@@ -21,6 +21,8 @@ class StepCapture final : public TaskSink {
   void finish();
 
   bool has_tasks() const { return !payloads_.empty(); }
+  /// Returns whether some of the communication is of some ranks alone.
+  bool is_of_some() const { return is_of_some_; }
 
   // After finish():
   const std::shared_ptr<const CapturedStep>& step() const { return step_; }
@@ -55,6 +57,7 @@ class StepCapture final : public TaskSink {
   std::vector<TaskPayload> payloads_;
   // In the order of submission.
   std::vector<Divisible> divisible_;
+  bool is_of_some_ = false;
 };
 
 }  // namespace hocket

@@ -34,17 +34,23 @@ PartWork part_of(const TaskPayload& payload, const PartDecision& part, int ranks
   work.served = {part.collective, part.offset_bytes, part.server};
   work.tensor = part.tensor;
   work.optimizer = payload.optimizer;
-  if (!payload.special) {
+  const auto range_of = [&](std::span<float> values) {
     constexpr std::int64_t size = sizeof(float);
-    work.collective.values =
-        payload.values.subspan(static_cast<std::size_t>(part.offset_bytes / size),
-                               static_cast<std::size_t>(part.bytes / size));
+    return values.subspan(static_cast<std::size_t>(part.offset_bytes / size),
+                          static_cast<std::size_t>(part.bytes / size));
+  };
+  if (!payload.special) {
+    work.collective.values = range_of(payload.values);
     return work;
   }
   const SpecialCollective& special = *payload.special;
   work.collective = special.work;
   work.bucket = special.bucket;
-  if (special.is_scattered && special.work.end == 0) scatter(part, ranks, work.collective);
+  if (special.is_of_some() && !special.is_scattered) {
+    work.collective.values = range_of(special.work.values);
+  } else if (special.is_scattered && special.work.end == 0) {
+    scatter(part, special.blocks > 0 ? special.blocks : ranks, work.collective);
+  }
   return work;
 }
 

@@ -24,6 +24,8 @@ struct SpecialCollective {
   CollectiveWork work = {};
   /// Parts are ranges of every rank's block instead of ranges of the values.
   bool is_scattered = false;
+  /// Number of these blocks, if it is not that of all ranks.
+  int blocks = 0;
   /// If not empty, the values, one span after the other; work.values is empty.
   std::vector<std::span<float>> bucket = {};
 
@@ -31,6 +33,8 @@ struct SpecialCollective {
     return work.kind == CollectiveKind::all_reduce && work.group == CollectiveGroup::world &&
            !is_scattered && bucket.empty();
   }
+  /// Returns whether it is a message, or of the ranks that differ in some axes alone.
+  bool is_of_some() const { return is_message(work.kind) || !work.group.axes.is_all(); }
 };
 
 /// A task on its way to the plan.

@@ -16,62 +16,13 @@
 #include "core/host/tcp_store.h"
 #include "core/scheduler/scheduler.h"
 #include "tests/core/host/collective_laws.h"
+#include "tests/core/host/gloo_ranks.h"
 #include "tests/reserved_port.h"
 
 namespace hocket {
 namespace {
 
 using std::chrono::milliseconds;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = testing::TempDir() + "/gloo_test_XXXXXX";
-    path_ = mkdtemp(name.data());
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  std::string rendezvous() const { return "file:" + path_; }
-
- private:
-  std::string path_;
-};
-
-GlooOptions options(int rank, int world_size, const std::string& rendezvous,
-                    milliseconds timeout = milliseconds(20'000), int ranks_per_host = 1) {
-  return {.ranks = {rank, world_size, rendezvous, rank % ranks_per_host, ranks_per_host},
-          .timeout = timeout};
-}
-
-/// Runs each rank on its own thread, which Gloo permits.
-void run_ranks(int world_size, const std::string& rendezvous,
-               const std::function<void(Collective&)>& body, int ranks_per_host = 1) {
-  std::vector<std::jthread> ranks;
-  for (int rank = 0; rank < world_size; ++rank) {
-    ranks.emplace_back([&, rank] {
-      auto collective =
-          connect_gloo(options(rank, world_size, rendezvous, milliseconds(20'000), ranks_per_host));
-      ASSERT_TRUE(collective) << collective.error().message;
-      body(**collective);
-    });
-  }
-}
-
-void run_mesh(const Mesh& mesh, const std::string& rendezvous,
-              const std::function<void(Collective&)>& body) {
-  const auto world_size = static_cast<int>(mesh.grid().ranks);
-  std::vector<std::jthread> ranks;
-  for (int rank = 0; rank < world_size; ++rank) {
-    ranks.emplace_back([&, rank] {
-      GlooOptions given = options(rank, world_size, rendezvous, milliseconds(20'000),
-                                  static_cast<int>(mesh.grid().ranks_per_host));
-      given.axes.assign(mesh.axes().begin(), mesh.axes().end());
-      auto collective = connect_gloo(given);
-      ASSERT_TRUE(collective) << collective.error().message;
-      EXPECT_EQ((*collective)->mesh(), mesh);
-      body(**collective);
-    });
-  }
-}
 
 void expect_sums_and_messages(Collective& collective) {
   const int n = collective.world_size();
@@ -96,19 +47,19 @@ void expect_sums_and_messages(Collective& collective) {
 
 TEST(GlooCollective, SumsAndMessagesThroughAFileRendezvous) {
   for (int world_size : {2, 3}) {
-    TemporaryFolder folder;
-    run_ranks(world_size, folder.rendezvous(), expect_sums_and_messages);
+    MeetingFolder folder;
+    run_gloo_ranks(world_size, folder.rendezvous(), expect_sums_and_messages);
   }
 }
 
 TEST(GlooCollective, SumsAndMessagesThroughATcpRendezvous) {
   const ReservedPort port;
-  run_ranks(2, "tcp://127.0.0.1:" + std::to_string(port.port()), expect_sums_and_messages);
+  run_gloo_ranks(2, "tcp://127.0.0.1:" + std::to_string(port.port()), expect_sums_and_messages);
 }
 
 TEST(GlooCollective, RanksWithOneSecretMeetAndOthersAreRefused) {
   const ReservedPort port;
-  GlooOptions first = options(0, 2, "tcp://127.0.0.1:" + std::to_string(port.port()));
+  GlooOptions first = gloo_options(0, 2, "tcp://127.0.0.1:" + std::to_string(port.port()));
   first.ranks.secret = "between us";
   GlooOptions second = first;
   second.ranks.rank = 1;
@@ -129,8 +80,8 @@ TEST(GlooCollective, RanksWithOneSecretMeetAndOthersAreRefused) {
 }
 
 TEST(GlooCollective, ARankThatNeverComesIsATimeout) {
-  TemporaryFolder folder;
-  const auto alone = connect_gloo(options(0, 2, folder.rendezvous(), milliseconds(300)));
+  MeetingFolder folder;
+  const auto alone = connect_gloo(gloo_options(0, 2, folder.rendezvous(), milliseconds(300)));
   ASSERT_FALSE(alone);
   EXPECT_EQ(alone.error().code, ErrorCode::timed_out);
   EXPECT_THAT(alone.error().message,
@@ -140,10 +91,10 @@ TEST(GlooCollective, ARankThatNeverComesIsATimeout) {
 TEST(GlooCollective, ARendezvousThatCannotBeUsedIsRefusedByName) {
   for (const char* wrong :
        {"", "file:", "tcp://host", "tcp://host:0", "tcp://host:99999", "udp://a:1"}) {
-    EXPECT_EQ(connect_gloo(options(0, 2, wrong)).error().code, ErrorCode::invalid_argument)
+    EXPECT_EQ(connect_gloo(gloo_options(0, 2, wrong)).error().code, ErrorCode::invalid_argument)
         << wrong;
   }
-  EXPECT_THAT(connect_gloo(options(0, 2, "file:/no/such/folder")).error().message,
+  EXPECT_THAT(connect_gloo(gloo_options(0, 2, "file:/no/such/folder")).error().message,
               testing::HasSubstr("no such folder"));
 }
 
@@ -153,27 +104,28 @@ constexpr std::pair<int, int> kGrids[] = {{2, 1}, {2, 2}, {4, 1}, {4, 2}, {4, 4}
 TEST(GlooCollective, CarriesOutEveryKindInEveryGroup) {
   const std::uint64_t seed = std::random_device()();
   for (const Mesh& mesh : law_meshes()) {
-    TemporaryFolder folder;
-    run_mesh(mesh, folder.rendezvous(),
-             [&](Collective& collective) { expect_laws_of_random_works(collective, seed, 40); });
+    MeetingFolder folder;
+    run_gloo_mesh(mesh, folder.rendezvous(), [&](Collective& collective) {
+      expect_laws_of_random_works(collective, seed, 40);
+    });
   }
 }
 
 TEST(GlooCollective, MessagesArriveInEveryGroup) {
   const std::uint64_t seed = std::random_device()();
   for (const Mesh& mesh : law_meshes()) {
-    TemporaryFolder folder;
-    run_mesh(mesh, folder.rendezvous(),
-             [&](Collective& collective) { expect_messages_arrive(collective, seed, 40); });
+    MeetingFolder folder;
+    run_gloo_mesh(mesh, folder.rendezvous(),
+                  [&](Collective& collective) { expect_messages_arrive(collective, seed, 40); });
   }
-  TemporaryFolder folder;
-  run_ranks(3, folder.rendezvous(), expect_wrong_messages_are_refused);
+  MeetingFolder folder;
+  run_gloo_ranks(3, folder.rendezvous(), expect_wrong_messages_are_refused);
 }
 
 TEST(GlooCollective, GroupsMayUseOneIndexAtOnce) {
   const Mesh mesh = Mesh::make({{"data", 2}, {"tensor", 2}}, {4, 2}).value();
-  TemporaryFolder folder;
-  run_mesh(mesh, folder.rendezvous(), [](Collective& collective) {
+  MeetingFolder folder;
+  run_gloo_mesh(mesh, folder.rendezvous(), [](Collective& collective) {
     std::vector<std::jthread> groups;
     for (const CollectiveGroup group :
          {CollectiveGroup{AxisSet::of(0)}, CollectiveGroup{AxisSet::of(1)}, CollectiveGroup::world,
@@ -197,7 +149,7 @@ TEST(GlooCollective, GroupsMayUseOneIndexAtOnce) {
 }
 
 TEST(GlooCollective, AxesThatDoNotFitTheRanksAreRefused) {
-  GlooOptions refused = options(0, 4, "file:/tmp");
+  GlooOptions refused = gloo_options(0, 4, "file:/tmp");
   refused.axes = {{"data", 3}};
   EXPECT_THAT(connect_gloo(refused).error().message, testing::HasSubstr("the 4 ranks"));
 }
@@ -205,16 +157,16 @@ TEST(GlooCollective, AxesThatDoNotFitTheRanksAreRefused) {
 TEST(GlooCollective, ChainsOfCollectivesAreSums) {
   const std::uint64_t seed = std::random_device()();
   for (const auto& [ranks, per_host] : kGrids) {
-    TemporaryFolder folder;
-    run_ranks(
+    MeetingFolder folder;
+    run_gloo_ranks(
         ranks, folder.rendezvous(),
         [&](Collective& collective) { expect_chains_are_sums(collective, seed); }, per_host);
   }
 }
 
 TEST(GlooCollective, LongPiecesTravelInSeveralSegments) {
-  TemporaryFolder folder;
-  run_ranks(3, folder.rendezvous(), [](Collective& collective) {
+  MeetingFolder folder;
+  run_gloo_ranks(3, folder.rendezvous(), [](Collective& collective) {
     // 400,000 values per rank: more than three segments.
     std::vector<float> values(1'200'000);
     for (std::size_t i = 0; i < values.size(); ++i)
@@ -227,8 +179,8 @@ TEST(GlooCollective, LongPiecesTravelInSeveralSegments) {
 
 TEST(GlooCollective, PartsUnderWayAtOnceDoNotMix) {
   const std::uint64_t seed = std::random_device()();
-  TemporaryFolder folder;
-  run_ranks(
+  MeetingFolder folder;
+  run_gloo_ranks(
       4, folder.rendezvous(),
       [&](Collective& collective) {
         // More parts at once than connections, so some share one.
@@ -249,8 +201,8 @@ TEST(GlooCollective, PartsUnderWayAtOnceDoNotMix) {
 
 TEST(GlooCollective, AnIndexMayComeAgainAtOnce) {
   const std::uint64_t seed = std::random_device()();
-  TemporaryFolder folder;
-  run_ranks(
+  MeetingFolder folder;
+  run_gloo_ranks(
       4, folder.rendezvous(),
       [&](Collective& collective) {
         for (std::uint64_t round = 0; round < 60; ++round) {
@@ -265,26 +217,26 @@ TEST(GlooCollective, AnIndexMayComeAgainAtOnce) {
 }
 
 TEST(GlooCollective, RanksThatDisagreeOnTheirHostsCountOneByOne) {
-  TemporaryFolder folder;
+  MeetingFolder folder;
   std::vector<std::jthread> ranks;
   for (int rank = 0; rank < 4; ++rank) {
     ranks.emplace_back([&, rank] {
       auto collective = connect_gloo(
-          options(rank, 4, folder.rendezvous(), milliseconds(20'000), rank == 1 ? 1 : 2));
+          gloo_options(rank, 4, folder.rendezvous(), milliseconds(20'000), rank == 1 ? 1 : 2));
       ASSERT_TRUE(collective) << collective.error().message;
       EXPECT_EQ((*collective)->ranks_per_host(), 1) << "rank " << rank;
     });
   }
   ranks.clear();
-  TemporaryFolder other;
-  run_ranks(
+  MeetingFolder other;
+  run_gloo_ranks(
       4, other.rendezvous(),
       [](Collective& collective) { EXPECT_EQ(collective.ranks_per_host(), 2); }, 2);
 }
 
 TEST(GlooCollective, RanksPerHostThatDoNotDivideTheRanksAreRefused) {
   for (const int wrong : {0, -1, 3}) {
-    GlooOptions refused = options(0, 4, "file:/tmp");
+    GlooOptions refused = gloo_options(0, 4, "file:/tmp");
     refused.ranks.ranks_per_host = wrong;
     EXPECT_THAT(connect_gloo(refused).error().message,
                 testing::HasSubstr("expected a number that divides the 4 ranks, found " +
@@ -294,8 +246,8 @@ TEST(GlooCollective, RanksPerHostThatDoNotDivideTheRanksAreRefused) {
 
 TEST(GlooCollective, AbortEndsARingThatIsNotComplete) {
   for (const auto& link : kLongestChain) {
-    TemporaryFolder folder;
-    run_ranks(
+    MeetingFolder folder;
+    run_gloo_ranks(
         4, folder.rendezvous(),
         [&](Collective& collective) {
           // In each group one rank does not take part.
@@ -333,12 +285,12 @@ TEST(GlooCollective, ARankThatDiesEndsTheOthersWithAReason) {
   for (const auto order : {CollectiveOrder::fifo, CollectiveOrder::negotiated}) {
     for (const int dying : {0, 2}) {
       SCOPED_TRACE(testing::Message() << to_string(order) << ", rank " << dying << " dies");
-      TemporaryFolder folder;
+      MeetingFolder folder;
       std::vector<pid_t> ranks;
       for (int rank = 0; rank < 3; ++rank) {
         const pid_t pid = fork();
         if (pid == 0) {
-          auto collective = connect_gloo(options(rank, 3, folder.rendezvous()));
+          auto collective = connect_gloo(gloo_options(rank, 3, folder.rendezvous()));
           if (!collective) _exit(10);
           const auto ok = run_steps(**collective, order, 1000, [&](int step) {
             if (rank == dying && step == 20) _exit(20);
@@ -360,12 +312,12 @@ TEST(GlooCollective, ARankThatDiesEndsTheOthersWithAReason) {
 
 #ifndef HOCKET_SANITIZED  // forks while the sanitizers' own threads run
 TEST(GlooCollective, ARankThatDiesIsNamedToWhoWaitsForItsMessage) {
-  TemporaryFolder folder;
+  MeetingFolder folder;
   std::vector<pid_t> ranks;
   for (int rank = 0; rank < 3; ++rank) {
     const pid_t pid = fork();
     if (pid == 0) {
-      auto collective = connect_gloo(options(rank, 3, folder.rendezvous()));
+      auto collective = connect_gloo(gloo_options(rank, 3, folder.rendezvous()));
       if (!collective) _exit(10);
       if (rank == 2) _exit(20);
       std::vector<float> values(100'000);
@@ -393,13 +345,13 @@ TEST(GlooCollective, ARankThatDiesIsNamedToWhoWaitsForItsMessage) {
 TEST(GlooCollective, ARankThatDiesInAChainEndsTheOthersWithAReason) {
   constexpr int kRanks = 4;
   for (const int dying : {0, 3}) {
-    TemporaryFolder folder;
+    MeetingFolder folder;
     std::vector<pid_t> ranks;
     for (int rank = 0; rank < kRanks; ++rank) {
       const pid_t pid = fork();
       if (pid == 0) {
         auto collective =
-            connect_gloo(options(rank, kRanks, folder.rendezvous(), milliseconds(20'000), 2));
+            connect_gloo(gloo_options(rank, kRanks, folder.rendezvous(), milliseconds(20'000), 2));
         if (!collective) _exit(10);
         std::vector<float> values(50'000);
         for (std::uint64_t round = 0; round < 1000; ++round) {
@@ -426,15 +378,15 @@ TEST(GlooCollective, ARankThatDiesInAChainEndsTheOthersWithAReason) {
 #endif
 
 TEST(GlooCollective, ASilentPeerIsATimeoutNotAHang) {
-  TemporaryFolder folder;
+  MeetingFolder folder;
   std::promise<void> done;
   std::jthread silent([&, finished = done.get_future()]() mutable {
-    auto collective = connect_gloo(options(1, 2, folder.rendezvous()));
+    auto collective = connect_gloo(gloo_options(1, 2, folder.rendezvous()));
     EXPECT_TRUE(collective);
     finished.wait();
   });
   // Long enough to connect on a busy machine; the timeout also applies to connecting.
-  auto collective = connect_gloo(options(0, 2, folder.rendezvous(), milliseconds(3000)));
+  auto collective = connect_gloo(gloo_options(0, 2, folder.rendezvous(), milliseconds(3000)));
   EXPECT_TRUE(collective);
   const auto ok = collective ? run_steps(**collective, CollectiveOrder::fifo, 3, [](int) {})
                              : Result<void>(failure(collective.error()));
@@ -444,8 +396,8 @@ TEST(GlooCollective, ASilentPeerIsATimeoutNotAHang) {
 }
 
 TEST(GlooCollective, ManyStepsInPriorityOrderEndWellOnEveryRank) {
-  TemporaryFolder folder;
-  run_ranks(3, folder.rendezvous(), [](Collective& collective) {
+  MeetingFolder folder;
+  run_gloo_ranks(3, folder.rendezvous(), [](Collective& collective) {
     const auto ok = run_steps(collective, CollectiveOrder::negotiated, 200, [](int) {});
     EXPECT_TRUE(ok) << ok.error().message;
   });
