@@ -112,18 +112,7 @@ void BM_Pipelines(benchmark::State& state) {
   step.ranks = 1024;
   step.ranks_per_host = 8;
   step.cluster = Cluster{{3e11, 1000}, {5e10, 5000}, CollectiveAlgorithm::ring};
-  const CollectiveGroup data{AxisSet::of(1)}, tensor{AxisSet::of(2)};
-  for (std::int64_t stage = 0; stage < kShape.stages; ++stage) {
-    StageProgram program(kShape, stage, {1'000'000, 2'000'000}, 8 << 20);
-    for (const StageTask& task : one_forward_one_backward(kShape, stage)) {
-      program.receive(task);
-      program.compute(task);
-      program.collective("", tensor, 8 << 20);
-      program.send(task);
-    }
-    program.collective("gradients", data, 256 << 20);
-    step.programs.push_back(program.take());
-  }
+  add_pipeline(step, kShape, {1'000'000, 2'000'000}, 8 << 20, 256 << 20);
   if (state.range(0) != 0) {
     step.rank_compute_scale.resize(1024, 1);
     for (std::size_t i = 0; i < static_cast<std::size_t>(state.range(0)); ++i)

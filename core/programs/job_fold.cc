@@ -105,7 +105,7 @@ class Folder {
 
     auto operator<=>(const Key&) const = default;
   };
-  /// Who has a communication so far.
+  /// A communication, and the classes that have it so far.
   struct Party {
     const StepTask* task = nullptr;  // as the first one has it
     std::uint32_t first_class = 0;

@@ -17,6 +17,15 @@ namespace hocket {
 
 static_assert(Scheduler::kStepsAhead == Dispatch::kStepsAhead);
 
+namespace {
+
+CollectiveWork work_in_group(CollectiveKind kind, std::span<float> values, CollectiveGroup group,
+                             std::size_t peer = 0) {
+  return {.kind = kind, .group = group, .values = values, .peer = peer};
+}
+
+}  // namespace
+
 Scheduler::Scheduler(const ScheduleConfig& config, Executor& executor, SchedulerOptions options)
     : executor_(executor),
       is_observed_(options.observer != nullptr),
@@ -143,34 +152,30 @@ void Scheduler::submit_collective(const TaskOptions& options, DataId data, std::
 void Scheduler::all_reduce(const TaskOptions& options, DataId data, std::span<float> values,
                            CollectiveGroup group) {
   if (group == CollectiveGroup::world) return all_reduce(options, data, values);
-  submit_of_some(options, update(data),
-                 {.kind = CollectiveKind::all_reduce, .group = group, .values = values});
+  submit_of_some(options, update(data), work_in_group(CollectiveKind::all_reduce, values, group));
 }
 
 void Scheduler::reduce_scatter(const TaskOptions& options, DataId data, std::span<float> values,
                                CollectiveGroup group) {
   if (group == CollectiveGroup::world) return reduce_scatter(options, data, values);
   submit_of_some(options, update(data),
-                 {.kind = CollectiveKind::reduce_scatter, .group = group, .values = values});
+                 work_in_group(CollectiveKind::reduce_scatter, values, group));
 }
 
 void Scheduler::all_gather(const TaskOptions& options, DataId data, std::span<float> values,
                            CollectiveGroup group) {
   if (group == CollectiveGroup::world) return all_gather(options, data, values);
-  submit_of_some(options, update(data),
-                 {.kind = CollectiveKind::all_gather, .group = group, .values = values});
+  submit_of_some(options, update(data), work_in_group(CollectiveKind::all_gather, values, group));
 }
 
 void Scheduler::send(const TaskOptions& options, DataId data, std::span<float> values,
                      CollectiveGroup group, std::size_t peer) {
-  submit_of_some(options, read(data),
-                 {.kind = CollectiveKind::send, .group = group, .values = values, .peer = peer});
+  submit_of_some(options, read(data), work_in_group(CollectiveKind::send, values, group, peer));
 }
 
 void Scheduler::receive(const TaskOptions& options, DataId data, std::span<float> values,
                         CollectiveGroup group, std::size_t peer) {
-  submit_of_some(options, write(data),
-                 {.kind = CollectiveKind::receive, .group = group, .values = values, .peer = peer});
+  submit_of_some(options, write(data), work_in_group(CollectiveKind::receive, values, group, peer));
 }
 
 std::optional<Error> Scheduler::why_not_some() const {

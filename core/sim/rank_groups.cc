@@ -17,15 +17,15 @@ bool is_each_alone(const StepDescription& step) {
 
 }  // namespace
 
-std::vector<RankGroup> rank_groups(const StepDescription& step) {
+std::vector<RankClass> rank_groups(const StepDescription& step) {
   if (is_each_alone(step)) {
-    std::vector<RankGroup> groups;
+    std::vector<RankClass> groups;
     for (std::int64_t rank = 0; rank < step.ranks; ++rank)
       groups.push_back({rank, 1, scale_of(step, rank)});
     return groups;
   }
   if (step.rank_compute_scale.empty()) return {{0, step.ranks, 1}};
-  std::vector<RankGroup> groups;
+  std::vector<RankClass> groups;
   std::map<double, std::size_t> group_of_scale;
   for (std::int64_t rank = 0; rank < step.ranks; ++rank) {
     const double scale = scale_of(step, rank);
@@ -36,12 +36,12 @@ std::vector<RankGroup> rank_groups(const StepDescription& step) {
   return groups;
 }
 
-std::size_t group_of(const StepDescription& step, const std::vector<RankGroup>& groups,
+std::size_t group_of(const StepDescription& step, const std::vector<RankClass>& groups,
                      std::int64_t rank) {
   if (is_each_alone(step)) return static_cast<std::size_t>(rank);
   const double scale = scale_of(step, rank);
   const auto found = std::find_if(groups.begin(), groups.end(),
-                                  [&](const RankGroup& g) { return g.compute_scale == scale; });
+                                  [&](const RankClass& g) { return g.compute_scale == scale; });
   return static_cast<std::size_t>(found - groups.begin());
 }
 

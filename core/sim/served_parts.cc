@@ -6,7 +6,7 @@
 
 namespace hocket {
 
-ServedParts::ServedParts(const StepServers& servers, std::vector<RankGroup> groups, int channels)
+ServedParts::ServedParts(const StepServers& servers, std::vector<RankClass> groups, int channels)
     : servers_(servers),
       groups_(std::move(groups)),
       paths_(servers, groups_.size()),

@@ -36,7 +36,7 @@ class ServedParts {
     std::uint64_t part = 0;
   };
 
-  ServedParts(const StepServers& servers, std::vector<RankGroup> groups, int channels);
+  ServedParts(const StepServers& servers, std::vector<RankClass> groups, int channels);
 
   /// Takes a part that the plan of `rank` has handed out.
   void add(std::uint32_t rank, bool is_pull, const PartDecision& decision);
@@ -78,7 +78,7 @@ class ServedParts {
   std::optional<ServedPath> path_of(const Part& part) const;
 
   const StepServers servers_;
-  const std::vector<RankGroup> groups_;
+  const std::vector<RankClass> groups_;
   std::vector<Rank> ranks_;
   std::map<Key, Sum> sums_;
   std::vector<Part> parts_;

@@ -29,7 +29,7 @@ class SimulatedRank {
     std::array<std::int64_t, kTaskLanes> lanes_ns = {};
   };
 
-  SimulatedRank(const PlanOptions& options, const RankGroup& group, int streams, int channels)
+  SimulatedRank(const PlanOptions& options, const RankClass& group, int streams, int channels)
       : plan(options),
         group(group),
         running(static_cast<std::size_t>(streams)),
@@ -52,7 +52,7 @@ class SimulatedRank {
   }
 
   Plan plan;
-  const RankGroup group;
+  const RankClass group;
   // by stream
   std::vector<Running> running;
   /// Task on each lane, by TaskLane, if `busy`; the entry of streams is unused.

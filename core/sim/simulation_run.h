@@ -42,10 +42,10 @@ struct ProgramSetup {
 struct SimulationSetup {
   /// One; one for each group of ranks if there is a fold.
   std::vector<ProgramSetup> programs;
-  /// Who takes part in what; null where all ranks take part in everything.
+  /// The communications of each class of ranks; null where all ranks take part in everything.
   std::shared_ptr<const JobFold> fold;
   std::int64_t device_peak_bytes = 0;  ///< peak in a placed step; 0 for other steps
-  std::vector<RankGroup> groups;
+  std::vector<RankClass> groups;       ///< their `program` is an index into `programs`
   PlanOptions plan;
   /// Set if `plan` has servers.
   std::optional<StepServers> servers;
@@ -157,7 +157,7 @@ class SimulationRun {
   void reschedule_link(LinkTier tier);
   void end_transfer(LinkTier tier);
   void end_part(std::uint64_t part);
-  // Where some ranks take part, in place of the functions of parts above:
+  // Used with a fold, in place of the functions of parts above:
   void start_group_parts(std::uint32_t rank);
   void watch_what_is_ready();
   void start_urgent_parts();

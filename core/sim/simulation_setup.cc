@@ -100,7 +100,7 @@ ProgramLayout layout_of(const StepDescription& program) {
 
 Result<void> check_size(const StepLayout& layout) {
   std::int64_t tasks = 0;
-  for (const RankGroup& group : layout.groups)
+  for (const RankClass& group : layout.groups)
     tasks += layout.programs[group.program].captured->size();
   if (tasks <= kMaxSimulatedTasks) return {};
   return invalid(std::to_string(layout.groups.size()) + " ranks that differ, with " +
@@ -115,8 +115,7 @@ Result<StepLayout> lay_out_fold(const StepDescription& description) {
   StepLayout layout{.step = description, .programs = {}, .groups = {}, .fold = {}};
   for (const StepDescription& program : fold->programs)
     layout.programs.push_back(layout_of(program));
-  for (const RankClass& ranks : fold->classes)
-    layout.groups.push_back({ranks.first_rank, ranks.ranks, ranks.compute_scale, ranks.program});
+  layout.groups = fold->classes;
   layout.fold = std::make_shared<const JobFold>(std::move(*fold));
   HOCKET_TRY(check_size(layout));
   return layout;

@@ -26,8 +26,8 @@ struct StepLayout {
   /// One, unless ranks run different ones.
   std::vector<ProgramLayout> programs;
   std::int64_t device_peak_bytes = 0;  ///< peak in a placed step; 0 for other steps
-  std::vector<RankGroup> groups;
-  /// Who takes part in what; null where all ranks take part in everything.
+  std::vector<RankClass> groups;
+  /// The communications of each class of ranks; null where all ranks take part in everything.
   std::shared_ptr<const JobFold> fold;
 };
 

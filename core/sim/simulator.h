@@ -120,8 +120,8 @@ class PreparedStep {
 
 /// Returns the order in which the parts of `step`, partitioned or placed as `config` says, start
 /// when the most urgent goes first, without jitter. Every rank repeats it under order=static.
-/// Where ranks do not all take part in everything, it is the part of `rank` in the order of the
-/// job.
+/// If ranks do not all take part in everything, each repeats its own part of the job's order, and
+/// this is that of `rank`.
 Result<std::vector<std::uint32_t>> static_order(const StepDescription& step,
                                                 const ScheduleConfig& config,
                                                 std::int64_t rank = 0);

@@ -242,19 +242,7 @@ StepDescription pipeline() {
   step.ranks_per_host = 8;
   step.mesh = {{"pipeline", kShape.stages}, {"data", 2}, {"tensor", 2}};
   step.cluster = Cluster{{3e11, 2000}, {12.5e9, 5000}, CollectiveAlgorithm::automatic};
-  const CollectiveGroup data{AxisSet::of(1)}, tensor{AxisSet::of(2)};
-  for (std::int64_t stage = 0; stage < kShape.stages; ++stage) {
-    StageProgram program(kShape, stage, {1'000'000, 2'000'000}, 8 << 20);
-    for (const StageTask& task : one_forward_one_backward(kShape, stage)) {
-      program.receive(task);
-      program.compute(task);
-      program.collective("join " + StageProgram::name_of(task.work, stage, task.micro_batch),
-                         tensor, 8 << 20);
-      program.send(task);
-    }
-    program.collective("sum gradients", data, 256 << 20);
-    step.programs.push_back(program.take());
-  }
+  add_pipeline(step, kShape, {1'000'000, 2'000'000}, 8 << 20, 256 << 20);
   return step;
 }
 

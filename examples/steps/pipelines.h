@@ -180,4 +180,24 @@ class StageProgram {
   RankProgram program_;
 };
 
+/// Adds the programs of a 1F1B pipeline to `step`, whose mesh has the axes pipeline, data and
+/// tensor. The tensor ranks of a stage join each result, which has `result_bytes`, and at the end
+/// of a step the replicas sum the gradients of their stage.
+inline void add_pipeline(StepDescription& step, const PipelineShape& shape, const StageTimes& times,
+                         std::int64_t result_bytes, std::int64_t gradient_bytes) {
+  const CollectiveGroup data{AxisSet::of(1)}, tensor{AxisSet::of(2)};
+  for (std::int64_t stage = 0; stage < shape.stages; ++stage) {
+    StageProgram program(shape, stage, times, result_bytes);
+    for (const StageTask& task : one_forward_one_backward(shape, stage)) {
+      program.receive(task);
+      program.compute(task);
+      program.collective("join " + StageProgram::name_of(task.work, stage, task.micro_batch),
+                         tensor, result_bytes);
+      program.send(task);
+    }
+    program.collective("sum gradients", data, gradient_bytes);
+    step.programs.push_back(program.take());
+  }
+}
+
 }  // namespace hocket

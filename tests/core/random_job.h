@@ -113,7 +113,7 @@ class RandomJob {
     task.collective = kKinds[below(3)];
     const auto axes = static_cast<std::size_t>(below(4));
     if (axes < 3) task.group.axes = AxisSet::of(axes);
-    // Where a group does not join the stages, one stage may be alone in it.
+    // A group that does not join the stages may be used by one stage alone.
     const std::int64_t only = axes == 1 || axes == 2 ? below(stages) : -1;
     for (std::int64_t i = 0; i < stages; ++i) {
       if (only >= 0 && i != only) continue;

@@ -11,7 +11,7 @@ using testing::ElementsAre;
 TEST(RankGroups, IdenticalRanksAreOneGroupWhateverTheirNumber) {
   StepDescription step;
   step.ranks = 65'536;
-  EXPECT_THAT(rank_groups(step), ElementsAre(RankGroup{0, 65'536, 1}));
+  EXPECT_THAT(rank_groups(step), ElementsAre(RankClass{0, 65'536, 1}));
 }
 
 TEST(RankGroups, RanksOfOneScaleAreOneGroup) {
@@ -19,7 +19,7 @@ TEST(RankGroups, RanksOfOneScaleAreOneGroup) {
   step.ranks = 5;
   step.rank_compute_scale = {1.5, 1, 1.5, 1, 2};
   const auto groups = rank_groups(step);
-  EXPECT_THAT(groups, ElementsAre(RankGroup{0, 2, 1.5}, RankGroup{1, 2, 1}, RankGroup{4, 1, 2}));
+  EXPECT_THAT(groups, ElementsAre(RankClass{0, 2, 1.5}, RankClass{1, 2, 1}, RankClass{4, 1, 2}));
   EXPECT_EQ(group_of(step, groups, 3), 1u);
   EXPECT_EQ(group_of(step, groups, 4), 2u);
 }
