@@ -177,6 +177,9 @@ class IdleCollective final : public DeviceCollective {
   Result<void> exchange(CollectiveKind, std::span<const DevicePiece>, int, DeviceStream) override {
     return {};
   }
+  Result<void> exchange_messages(std::span<const DeviceMessage>, int, DeviceStream) override {
+    return {};
+  }
   Result<std::unique_ptr<DeviceCollective>> split(int) override {
     return std::make_unique<IdleCollective>(1);
   }

@@ -111,10 +111,10 @@ Result<ScheduleConfig> config_of(const char* config_json,
   return config;
 }
 
-/// Returns the order of collectives of order=static; empty for another order, or without a step.
-Result<std::vector<std::uint32_t>> order_of(const ScheduleConfig& config, const char* step_json) {
-  if (config.order != CollectiveOrder::static_order || step_json == nullptr)
-    return std::vector<std::uint32_t>();
+/// Returns the order of collectives of order=static; none for another order, or without a step.
+Result<std::optional<std::vector<std::uint32_t>>> order_of(const ScheduleConfig& config,
+                                                           const char* step_json) {
+  if (config.order != CollectiveOrder::static_order || step_json == nullptr) return std::nullopt;
   auto step = parse_step_description(step_json);
   if (!step) return failure(step.error().in("step_json"));
   if (const auto ok = check_same_on_all_ranks(*step, "a schedule of tensors"); !ok)
@@ -139,8 +139,8 @@ void end_order(hocket_schedule& schedule) {
 }
 
 /// Returns whether ranks with this configuration tell each other their order.
-bool negotiates(const ScheduleConfig& config, const std::vector<std::uint32_t>& order, int ranks) {
-  return ranks > 1 && config.order != CollectiveOrder::fifo && order.empty();
+bool negotiates(const ScheduleConfig& config, bool has_static_order, int ranks) {
+  return ranks > 1 && config.order != CollectiveOrder::fifo && !has_static_order;
 }
 
 Error no_broadcast() {
@@ -172,7 +172,7 @@ Result<hocket_schedule*> open_schedule(const hocket_schedule_options* given) {
   auto order = order_of(*config, options->step_json);
   HOCKET_TRY(order);
   const int rank = static_cast<int>(options->rank), ranks = static_cast<int>(options->world_size);
-  if (negotiates(*config, *order, ranks) && options->broadcast == nullptr)
+  if (negotiates(*config, order->has_value(), ranks) && options->broadcast == nullptr)
     return failure(no_broadcast());
   auto schedule = std::make_unique<hocket_schedule>(rank, ranks);
   if (options->broadcast != nullptr) {
@@ -246,7 +246,7 @@ Result<int> reconfigure(hocket_schedule& schedule, const char* config_json, cons
   auto order = order_of(*config, step_json);
   HOCKET_TRY(order);
   std::lock_guard lock(schedule.mutex);
-  const bool will = negotiates(*config, *order, schedule.world_size);
+  const bool will = negotiates(*config, order->has_value(), schedule.world_size);
   if (will && !schedule.messages) return failure(no_broadcast());
   const bool changes_order = will != schedule.schedule->order_is_announced();
   if (changes_order && !schedule.schedule->is_idle()) {

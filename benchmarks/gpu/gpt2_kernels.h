@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "benchmarks/gpu/kernel_bench.h"
-#include "core/cuda/driver/element_type.h"
+#include "core/step/element_type.h"
 
 namespace hocket {
 

@@ -44,13 +44,15 @@ void LiveJob::submit(DataId after) {
 Result<void> LiveJob::step_submitted() {
   auto next = ballot_.step_ended();
   if (!next) return {};
-  return scheduler_.reconfigure(next->config, std::move(next->static_order));
+  // An order that exists has the ballot's parts.
+  std::optional<std::vector<std::uint32_t>> order;
+  if (!next->static_order.empty()) order = std::move(next->static_order);
+  return scheduler_.reconfigure(next->config, std::move(order));
 }
 
 std::vector<std::uint32_t> with_ballot(std::vector<std::uint32_t> order, int world_size,
                                        const ScheduleConfig& config) {
-  if (order.empty()) return order;
-  const std::uint32_t ballot = *std::ranges::max_element(order) + 1;
+  const std::uint32_t ballot = order.empty() ? 0 : *std::ranges::max_element(order) + 1;
   const auto bytes = LiveBallot::size_for(world_size) * sizeof(float);
   const auto parts = part_count(static_cast<std::int64_t>(bytes), config.partition_bytes);
   order.insert(order.end(), static_cast<std::size_t>(parts), ballot);

@@ -85,8 +85,7 @@ class LiveJob {
 };
 
 /// Returns `order`, the order of a step's collectives (SchedulerOptions::static_order), with the
-/// ballot of submit() added. An empty order stays empty. A job that starts with order=static must
-/// use it from the start.
+/// ballot of submit() added. A job that starts with order=static must use it from the start.
 std::vector<std::uint32_t> with_ballot(std::vector<std::uint32_t> order, int world_size,
                                        const ScheduleConfig& config);
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/base/result.h"
+#include "core/collective/value_span.h"
 #include "core/step/collective_group.h"
 #include "core/step/collective_kind.h"
 #include "core/step/mesh.h"
@@ -32,9 +33,13 @@ struct CollectiveWork {
   /// Otherwise: a broadcast copies the values of the member `peer`, a send sends them to it, and a
   /// receive fills them with what it sends; an all-to-all sends `sent_counts[m]` of them to each
   /// member m, in order.
-  std::span<float> values;
-  /// Range of elements within every block, from `begin` to `end`; whole blocks if both are 0. Only
-  /// for all_reduce, reduce_scatter and all_gather.
+  ///
+  /// They are of one type on all ranks. Sums are those of float32, whatever the type: between hosts
+  /// rounded once at their end, by NCCL after each addition, too.
+  ValueSpan values;
+  /// Range of elements within every block, or of what each member sends to each in an all-to-all,
+  /// from `begin` to `end`, which may lie beyond; the whole if both are 0. Not for a broadcast, a
+  /// send or a receive.
   std::size_t begin = 0, end = 0;
   /// The same part has the same index on every rank of the group. Two ranks of a group count the
   /// messages between them by themselves, each way.
@@ -43,7 +48,7 @@ struct CollectiveWork {
   std::size_t peer = 0;
   /// An all-to-all fills `received` with `received_counts[m]` values of each member m, in order. It
   /// does not overlap `values`.
-  std::span<float> received = {};
+  ValueSpan received = {};
   std::span<const std::size_t> sent_counts = {}, received_counts = {};
 };
 
@@ -66,7 +71,7 @@ class Collective {
   /// gone, timed_out if it did not take part in time.
   virtual Result<void> run(const CollectiveWork& work) = 0;
   /// Sums `values` over all ranks, in place.
-  Result<void> all_reduce(std::span<float> values, std::uint64_t index) {
+  Result<void> all_reduce(ValueSpan values, std::uint64_t index) {
     return run({.kind = CollectiveKind::all_reduce,
                 .group = CollectiveGroup::world,
                 .values = values,

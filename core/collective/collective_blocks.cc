@@ -14,12 +14,16 @@ struct CutBlocks {
 
   CutBlocks(const BlockCut& cut, std::int64_t ranks)
       : values(cut.values),
-        block(static_cast<std::size_t>(
-                  block_bytes(static_cast<std::int64_t>(cut.values * sizeof(float)), ranks)) /
-              sizeof(float)),
+        block(block_values(cut, ranks)),
         begin(std::min(cut.begin, block)),
         end(cut.begin == 0 && cut.end == 0 ? block : std::clamp(cut.end, begin, block)) {}
 
+  static std::size_t block_values(const BlockCut& cut, std::int64_t ranks) {
+    const std::size_t size = element_bytes(cut.type);
+    return static_cast<std::size_t>(
+               block_bytes(static_cast<std::int64_t>(cut.values * size), ranks)) /
+           size;
+  }
   bool is_whole() const { return begin == 0 && end == block; }
   /// Returns the range from the cut's begin in block `first` to its end in block `last`.
   ValueRange from(std::int64_t first, std::int64_t last) const {
@@ -67,11 +71,30 @@ Result<void> check_message(const CollectiveWork& work, std::size_t members, std:
     return invalid("an all-to-all: the counts of values " + std::string(way) +
                    " do not add up to the " + std::to_string(values) + " values");
   };
+  if (work.values.type() != work.received.type()) {
+    return invalid("an all-to-all: it sends values of " +
+                   std::string(to_string(work.values.type())) + " and receives values of " +
+                   std::string(to_string(work.received.type())));
+  }
   HOCKET_TRY(check(work.sent_counts, work.values.size(), "sent"));
   HOCKET_TRY(check(work.received_counts, work.received.size(), "received"));
   if (work.sent_counts[own] == work.received_counts[own]) return {};
   return invalid("an all-to-all: this rank sends itself " + std::to_string(work.sent_counts[own]) +
                  " values and receives " + std::to_string(work.received_counts[own]));
+}
+
+std::vector<ValueRange> exchanged_ranges(const CollectiveWork& work,
+                                         std::span<const std::size_t> counts) {
+  const bool whole = work.begin == 0 && work.end == 0;
+  std::vector<ValueRange> ranges;
+  std::size_t first = 0;
+  for (const std::size_t count : counts) {
+    const std::size_t begin = std::min(work.begin, count);
+    const std::size_t end = whole ? count : std::clamp(work.end, begin, count);
+    ranges.push_back({first + begin, first + end});
+    first += count;
+  }
+  return ranges;
 }
 
 CollectiveBlocks::CollectiveBlocks(const BlockCut& of, const Mesh& mesh, std::int64_t rank)

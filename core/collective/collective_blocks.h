@@ -15,6 +15,14 @@
 
 namespace hocket {
 
+/// Values [begin, end) of a buffer.
+struct ValueRange {
+  std::size_t begin = 0, end = 0;
+
+  constexpr std::size_t size() const { return end - begin; }
+  bool operator==(const ValueRange&) const = default;
+};
+
 /// Returns whether the work is a broadcast, an all-to-all, a send or a receive, which have no
 /// blocks.
 constexpr bool has_no_blocks(CollectiveKind kind) {
@@ -39,13 +47,10 @@ GroupMembers group_members(const Mesh& mesh, CollectiveGroup group, std::int64_t
 /// member, do not add up to the values, or differ for what this rank keeps.
 Result<void> check_message(const CollectiveWork& work, std::size_t members, std::size_t own);
 
-/// Values [begin, end) of a buffer.
-struct ValueRange {
-  std::size_t begin = 0, end = 0;
-
-  constexpr std::size_t size() const { return end - begin; }
-  bool operator==(const ValueRange&) const = default;
-};
+/// Returns where the values lie that `work`, an all-to-all, exchanges with each member, in a buffer
+/// with `counts` values for each member in order.
+std::vector<ValueRange> exchanged_ranges(const CollectiveWork& work,
+                                         std::span<const std::size_t> counts);
 
 /// Extent of a collective, as in CollectiveWork.
 struct BlockCut {
@@ -53,6 +58,7 @@ struct BlockCut {
   /// Values in the whole buffer.
   std::size_t values = 0;
   std::size_t begin = 0, end = 0;
+  ElementType type = ElementType::float32;
 };
 
 class CollectiveBlocks {
@@ -60,8 +66,9 @@ class CollectiveBlocks {
   /// Requires `rank` to be in `mesh`, which must outlive the object.
   CollectiveBlocks(const BlockCut& cut, const Mesh& mesh, std::int64_t rank);
   CollectiveBlocks(const CollectiveWork& work, const Mesh& mesh, std::int64_t rank)
-      : CollectiveBlocks(BlockCut{work.group, work.values.size(), work.begin, work.end}, mesh,
-                         rank) {}
+      : CollectiveBlocks(
+            BlockCut{work.group, work.values.size(), work.begin, work.end, work.values.type()},
+            mesh, rank) {}
 
   /// Returns the number of ranks in the group.
   std::size_t members() const { return members_; }

@@ -20,7 +20,7 @@ Result<void> EmulatedLink::run(const CollectiveWork& work) {
   const CollectiveBlocks blocks(work, mesh(), rank());
   const auto members = static_cast<std::int64_t>(blocks.members());
   const std::int64_t rounds = (work.kind == CollectiveKind::all_reduce ? 2 : 1) * (members - 1);
-  const double bytes = static_cast<double>(blocks.size() * sizeof(float)) *
+  const double bytes = static_cast<double>(blocks.size() * work.values.element_bytes()) *
                        static_cast<double>(rounds) / static_cast<double>(members);
   // On a single host, `link` stands for the one between its ranks.
   const bool is_inside = work.group.tier == GroupTier::inside ||
@@ -40,13 +40,15 @@ void EmulatedLink::carry_message(const CollectiveWork& work, std::span<const std
     if (to == own) return;
     const bool leaves = grid().hosts() == 1 ? work.group.tier != GroupTier::inside
                                             : grid().host_of(ranks[to]) != grid().host_of(rank());
-    (leaves ? network_bytes : inside_bytes) += static_cast<double>(values * sizeof(float));
+    (leaves ? network_bytes : inside_bytes) +=
+        static_cast<double>(values * work.values.element_bytes());
   };
   std::int64_t rounds = 1;
   if (work.kind == CollectiveKind::send) {
     sends(work.peer, work.values.size());
   } else if (work.kind == CollectiveKind::all_to_all) {
-    for (std::size_t to = 0; to < ranks.size(); ++to) sends(to, work.sent_counts[to]);
+    const std::vector<ValueRange> ranges = exchanged_ranges(work, work.sent_counts);
+    for (std::size_t to = 0; to < ranks.size(); ++to) sends(to, ranges[to].size());
     rounds = static_cast<std::int64_t>(ranks.size()) - 1;
   } else if (work.kind == CollectiveKind::broadcast && ranks.size() > 1) {
     // Along a chain: each member but the last sends the values once.

@@ -179,7 +179,7 @@ class GlooCollective final : public Collective {
     try {
       const bool whole = work.begin == 0 && work.end == 0;
       if (work.kind == CollectiveKind::all_reduce && work.group == CollectiveGroup::world &&
-          whole) {
+          whole && work.values.type() == ElementType::float32) {
         all_reduce_world(work);
       } else {
         run_in_ring(work);
@@ -194,7 +194,10 @@ class GlooCollective final : public Collective {
     const auto [ranks, own] = group_members(mesh_, work.group, rank());
     if (auto ok = check_message(work, ranks.size(), own); !ok) return ok;
     if (ranks.size() == 1) {
-      std::ranges::copy(work.values.first(work.received.size()), work.received.begin());
+      if (work.kind != CollectiveKind::all_to_all) return {};
+      const ValueRange own_part = exchanged_ranges(work, work.sent_counts)[0];
+      copy(work.values.subspan(own_part.begin, own_part.size()),
+           work.received.subspan(own_part.begin, own_part.size()));
       return {};
     }
     if (work.values.empty() && work.kind != CollectiveKind::all_to_all) return {};
@@ -265,7 +268,8 @@ class GlooCollective final : public Collective {
 
   void all_reduce_world(const CollectiveWork& work) {
     gloo::AllreduceOptions options(context_of(work.index));
-    options.setOutput(work.values.data(), work.values.size());
+    const std::span<float> values = work.values.as<float>();
+    options.setOutput(values.data(), values.size());
     options.setReduceFunction([](void* out, const void* a, const void* b, std::size_t n) {
       gloo::sum<float>(out, a, b, n);
     });

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 
 namespace hocket {
 namespace {
@@ -25,7 +24,7 @@ std::uint64_t slot_of(const CollectiveWork& work) {
   return (1 + group) << kRingSlotBits | std::uint64_t{is_pair} << kIndexBits | index;
 }
 
-/// Maximum values of a segment. Pieces travel in segments, so that one is summed while the next
+/// Most values of a segment. Pieces travel in segments, so that one is summed while the next
 /// arrives; each costs a few wake-ups (collectives_benchmark: halving the size costs a tenth of the
 /// time).
 constexpr std::size_t kSegmentValues = 128 << 10;
@@ -41,7 +40,7 @@ class Ring {
  public:
   /// `rank_of(member)` is the rank of each of the members, of which `own` is this one.
   Ring(gloo::Context& context, std::size_t members, std::size_t own, const auto& rank_of,
-       std::uint64_t slot, std::chrono::milliseconds timeout, std::span<float> values,
+       std::uint64_t slot, std::chrono::milliseconds timeout, ValueSpan values,
        RingScratch& scratch)
       : context_(context),
         members_(members),
@@ -51,25 +50,29 @@ class Ring {
         slot_(slot),
         timeout_(timeout),
         values_(values),
+        element_(values.element_bytes()),
         scratch_(scratch),
         buffer_(context.createUnboundBuffer(values.data(), values.size_bytes())) {}
 
+  /// Requires float32.
   void reduce_scatter() {
-    scratch_.received.resize(kArriving * kSegmentValues);
-    const auto received = context_.createUnboundBuffer(scratch_.received.data(),
-                                                       scratch_.received.size() * sizeof(float));
+    constexpr std::size_t kSegmentBytes = kSegmentValues * sizeof(float);
+    scratch_.received.resize(kArriving * kSegmentBytes);
+    const auto received =
+        context_.createUnboundBuffer(scratch_.received.data(), scratch_.received.size());
     const std::size_t forwarded = list_arriving(2);
     const auto& arriving = scratch_.segments;
     const auto receive = [&](std::size_t i) {
-      received->recv(before_, slot_, i % kArriving * kSegmentValues * sizeof(float),
+      received->recv(before_, slot_, i % kArriving * kSegmentBytes,
                      arriving[i].size() * sizeof(float));
     };
     send_piece(own_ + members_ - 1);
     for (std::size_t i = 0; i < std::min(kArriving, arriving.size()); ++i) receive(i);
     for (std::size_t i = 0; i < arriving.size(); ++i) {
       received->waitRecv(timeout_);
-      const float* from = scratch_.received.data() + i % kArriving * kSegmentValues;
-      const std::span<float> sums = values_.subspan(arriving[i].begin, arriving[i].size());
+      const auto* const from =
+          reinterpret_cast<const float*>(scratch_.received.data() + i % kArriving * kSegmentBytes);
+      const auto sums = values_.subspan(arriving[i].begin, arriving[i].size()).as<float>();
       for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += from[k];
       if (i + kArriving < arriving.size()) receive(i + kArriving);
       if (i < forwarded) send(arriving[i]);
@@ -82,7 +85,7 @@ class Ring {
     const auto& arriving = scratch_.segments;
     send_piece(own_);
     for (const ValueRange& segment : arriving)
-      buffer_->recv(before_, slot_, segment.begin * sizeof(float), segment.size() * sizeof(float));
+      buffer_->recv(before_, slot_, segment.begin * element_, segment.size() * element_);
     for (std::size_t i = 0; i < arriving.size(); ++i) {
       buffer_->waitRecv(timeout_);
       if (i < forwarded) send(arriving[i]);
@@ -116,7 +119,7 @@ class Ring {
   }
 
   void send(const ValueRange& segment) {
-    buffer_->send(next_, slot_, segment.begin * sizeof(float), segment.size() * sizeof(float));
+    buffer_->send(next_, slot_, segment.begin * element_, segment.size() * element_);
     ++sends_;
   }
 
@@ -129,18 +132,57 @@ class Ring {
   const int next_, before_;  // ranks
   const std::uint64_t slot_;
   const std::chrono::milliseconds timeout_;
-  const std::span<float> values_;
+  const ValueSpan values_;
+  const std::size_t element_;  // bytes
   RingScratch& scratch_;
   const std::unique_ptr<UnboundBuffer> buffer_;
   std::size_t sends_ = 0;
 };
 
-/// Calls `copy(range in the values, offset in the packed values)` for each range of `member`.
+/// Lets each member of a group add up its piece of `values`: the others send theirs to it. Blocks
+/// until all have come and gone.
+void add_up_at_owners(gloo::Context& context, const auto& rank_of, std::size_t own,
+                      std::uint64_t slot, std::chrono::milliseconds timeout, ValueSpan values,
+                      RingScratch& scratch) {
+  const std::vector<ValueRange>& pieces = scratch.pieces;
+  const std::size_t members = pieces.size(), element = values.element_bytes();
+  const ValueSpan piece = values.subspan(pieces[own].begin, pieces[own].size());
+  scratch.received.resize(std::max((members - 1) * piece.size_bytes(), std::size_t{1}));
+  const auto received =
+      context.createUnboundBuffer(scratch.received.data(), scratch.received.size());
+  const auto sent = context.createUnboundBuffer(values.data(), values.size_bytes());
+  std::vector<ValueSpan> summands;  // by member
+  std::size_t receives = 0, sends = 0;
+  for (std::size_t member = 0; member < members; ++member) {
+    if (member == own) {
+      summands.push_back(piece);
+      continue;
+    }
+    const std::size_t offset = (summands.size() - (member > own ? 1 : 0)) * piece.size_bytes();
+    summands.emplace_back(scratch.received.data() + offset, piece.size(), piece.type());
+    if (piece.empty()) continue;
+    received->recv(rank_of(member), slot, offset, piece.size_bytes());
+    ++receives;
+  }
+  // Each member begins with the one behind it, so that no owner gets all its pieces at once.
+  for (std::size_t behind = 1; behind < members; ++behind) {
+    const std::size_t member = (own + behind) % members;
+    if (pieces[member].size() == 0) continue;
+    sent->send(rank_of(member), slot, pieces[member].begin * element,
+               pieces[member].size() * element);
+    ++sends;
+  }
+  for (; receives > 0; --receives) received->waitRecv(timeout);
+  add_up(summands, piece);
+  for (; sends > 0; --sends) sent->waitSend(timeout);
+}
+
+/// Calls `copy_range(range in the values, offset in the packed values)` for each range of `member`.
 void for_each_packed(const CollectiveBlocks& blocks, const RingScratch& scratch, std::size_t member,
-                     const auto& copy) {
+                     const auto& copy_range) {
   std::size_t place = scratch.pieces[member].begin;
   for (const ValueRange& range : blocks.piece(member)) {
-    copy(range, place);
+    copy_range(range, place);
     place += range.size();
   }
 }
@@ -166,24 +208,30 @@ void run_ring(gloo::Context& context, const CollectiveWork& work, const Collecti
     scratch.pieces.push_back(packs ? ValueRange{place, place + size} : blocks.piece(member)[0]);
     place += size;
   }
-  if (packs) scratch.packed.resize(place);
+  const std::size_t element = work.values.element_bytes();
+  if (packs) scratch.packed.resize(place * element);
+  const ValueSpan packed(scratch.packed.data(), place, work.values.type());
+  const ValueSpan values = packs ? packed : work.values;
   for (std::size_t member = 0; packs && member < blocks.members(); ++member) {
     if (!is_read(work.kind, member == blocks.own())) continue;
     for_each_packed(blocks, scratch, member, [&](const ValueRange& range, std::size_t at) {
-      std::ranges::copy(work.values.subspan(range.begin, range.size()),
-                        scratch.packed.begin() + static_cast<std::ptrdiff_t>(at));
+      copy(work.values.subspan(range.begin, range.size()), packed.subspan(at, range.size()));
     });
   }
-  const auto rank_of = [&](std::size_t member) { return blocks.rank_of(member); };
-  Ring ring(context, blocks.members(), blocks.own(), rank_of, slot_of(work), timeout,
-            packs ? std::span(scratch.packed) : work.values, scratch);
-  if (work.kind != CollectiveKind::all_gather) ring.reduce_scatter();
+  const auto rank_of = [&](std::size_t member) { return static_cast<int>(blocks.rank_of(member)); };
+  const std::uint64_t slot = slot_of(work);
+  Ring ring(context, blocks.members(), blocks.own(), rank_of, slot, timeout, values, scratch);
+  const bool sums = work.kind != CollectiveKind::all_gather;
+  if (sums && values.type() == ElementType::float32) {
+    ring.reduce_scatter();
+  } else if (sums) {
+    add_up_at_owners(context, rank_of, blocks.own(), slot, timeout, values, scratch);
+  }
   if (work.kind != CollectiveKind::reduce_scatter) ring.all_gather();
   for (std::size_t member = 0; packs && member < blocks.members(); ++member) {
     if (!is_written(work.kind, member == blocks.own())) continue;
     for_each_packed(blocks, scratch, member, [&](const ValueRange& range, std::size_t at) {
-      std::copy_n(scratch.packed.begin() + static_cast<std::ptrdiff_t>(at), range.size(),
-                  work.values.begin() + static_cast<std::ptrdiff_t>(range.begin));
+      copy(packed.subspan(at, range.size()), work.values.subspan(range.begin, range.size()));
     });
   }
 }
@@ -213,24 +261,22 @@ void run_message(gloo::Context& context, const CollectiveWork& work,
   }
   const auto received =
       context.createUnboundBuffer(work.received.data(), work.received.size_bytes());
-  std::vector<std::size_t> sent_at(ranks.size()), received_at(ranks.size());
-  std::exclusive_scan(work.sent_counts.begin(), work.sent_counts.end(), sent_at.begin(),
-                      std::size_t{0});
-  std::exclusive_scan(work.received_counts.begin(), work.received_counts.end(), received_at.begin(),
-                      std::size_t{0});
-  std::ranges::copy(work.values.subspan(sent_at[own], work.sent_counts[own]),
-                    work.received.begin() + static_cast<std::ptrdiff_t>(received_at[own]));
+  const std::vector<ValueRange> sent_ranges = exchanged_ranges(work, work.sent_counts);
+  const std::vector<ValueRange> received_ranges = exchanged_ranges(work, work.received_counts);
+  copy(work.values.subspan(sent_ranges[own].begin, sent_ranges[own].size()),
+       work.received.subspan(received_ranges[own].begin, received_ranges[own].size()));
+  const std::size_t element = work.values.element_bytes();
   std::size_t sends = 0, receives = 0;
   // Each round every member sends to another one, and receives from another one.
   for (std::size_t round = 1; round < ranks.size(); ++round) {
     const std::size_t to = (own + round) % ranks.size();
     const std::size_t from = (own + ranks.size() - round) % ranks.size();
-    if (const std::size_t count = work.received_counts[from]; count > 0) {
-      received->recv(rank_of(from), slot, received_at[from] * sizeof(float), count * sizeof(float));
+    if (const ValueRange& range = received_ranges[from]; range.size() > 0) {
+      received->recv(rank_of(from), slot, range.begin * element, range.size() * element);
       ++receives;
     }
-    if (const std::size_t count = work.sent_counts[to]; count > 0) {
-      values->send(rank_of(to), slot, sent_at[to] * sizeof(float), count * sizeof(float));
+    if (const ValueRange& range = sent_ranges[to]; range.size() > 0) {
+      values->send(rank_of(to), slot, range.begin * element, range.size() * element);
       ++sends;
     }
   }

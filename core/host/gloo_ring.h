@@ -4,6 +4,7 @@
 // and lack a reduce-scatter that keeps the pieces in place. Used by gloo_collective.cc.
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -12,20 +13,22 @@
 #include "core/collective/collective_blocks.h"
 
 namespace gloo {
-class VerbContext;
+class Context;
 }
 
 namespace hocket {
 
 /// Scratch memory of a ring, reused from one run to the next.
 struct RingScratch {
-  std::vector<float> packed, received;
+  std::vector<std::byte> packed, received;
   std::vector<ValueRange> pieces, segments;
 };
 
 /// Runs `work` among the members of `blocks`, of which there must be at least two. Each member
 /// sends to the next one and receives from the one before. Each piece is summed in the order in
-/// which it passes the members, ending with its owner, so all ranks get the same sum. Concurrent
+/// which it passes the members, ending with its owner, so all ranks get the same sum. Pieces of 16
+/// bits an element, which a ring would round at each member, are sent to their owners at once
+/// instead, as many bytes as in the ring, and added up there in the order of ranks. Concurrent
 /// parts in `context` must have distinct indices. Throws Gloo's exceptions when a peer is gone or
 /// silent for `timeout`.
 void run_ring(gloo::Context& context, const CollectiveWork& work, const CollectiveBlocks& blocks,

@@ -151,24 +151,34 @@ void HostExecutor::run_stream(int lane) {
   }
 }
 
-Result<void> HostExecutor::run_part(const PartWork& part, std::vector<float>& scratch) {
+Result<void> HostExecutor::run_part(const PartWork& part, std::vector<std::byte>& scratch) {
+  if (lanes_.is_served && part.collective.values.type() != ElementType::float32) {
+    return invalid("parameter servers sum values of float32 alone, found " +
+                   std::string(to_string(part.collective.values.type())) +
+                   "; set communication=all_reduce");
+  }
   if (lanes_.is_served && part.optimizer) {
     const PartUpdate update = {part.tensor, *part.optimizer};
-    return servers_->push(part.served, part.collective.values, &update);
+    return servers_->push(part.served, part.collective.values.as<float>(), &update);
   }
-  if (lanes_.is_served) return servers_->push(part.served, part.collective.values);
+  if (lanes_.is_served) return servers_->push(part.served, part.collective.values.as<float>());
   if (part.bucket.empty()) return collective_.run(part.collective);
-  scratch.clear();
-  for (const std::span<float> values : part.bucket)
-    scratch.insert(scratch.end(), values.begin(), values.end());
+  std::size_t size = 0;
+  for (const ValueSpan& values : part.bucket) size += values.size();
+  const ElementType type = part.bucket.front().type();
+  scratch.resize(size * element_bytes(type));
   CollectiveWork work = part.collective;
-  work.values = scratch;
+  work.values = {scratch.data(), size, type};
+  const auto for_each_tensor = [&](const auto& visit) {
+    std::size_t begin = 0;
+    for (const ValueSpan& values : part.bucket) {
+      visit(values, work.values.subspan(begin, values.size()));
+      begin += values.size();
+    }
+  };
+  for_each_tensor([](ValueSpan tensor, ValueSpan in_bucket) { copy(tensor, in_bucket); });
   auto done = collective_.run(work);
-  std::size_t begin = 0;
-  for (const std::span<float> values : part.bucket) {
-    std::ranges::copy(work.values.subspan(begin, values.size()), values.begin());
-    begin += values.size();
-  }
+  for_each_tensor([](ValueSpan tensor, ValueSpan in_bucket) { copy(in_bucket, tensor); });
   return done;
 }
 
@@ -191,7 +201,7 @@ void HostExecutor::record_part(const PartWork& part, CollectiveKind kind, int la
 
 void HostExecutor::run_channel(int lane) {
   PartWork part;
-  std::vector<float> scratch;
+  std::vector<std::byte> scratch;
   bool taken = false;
   for (;;) {
     taken = source_->take_part(taken ? &part : nullptr, part);
@@ -227,7 +237,7 @@ void HostExecutor::run_pulls(int lane) {
       continue;
     }
     const std::int64_t begin_ns = trace_ ? clock_.now_ns() : 0;
-    if (const auto done = servers_->pull(part.served, part.collective.values); !done)
+    if (const auto done = servers_->pull(part.served, part.collective.values.as<float>()); !done)
       fail(part, CollectiveKind::pull, done.error());
     record_part(part, CollectiveKind::pull, lane, begin_ns);
   }

@@ -58,7 +58,7 @@ class HostExecutor final : public Executor {
   void run_lane(TaskLane lane);
   void run_body(const ComputeWork& task);
   /// Runs a part. `scratch` belongs to the channel.
-  Result<void> run_part(const PartWork& part, std::vector<float>& scratch);
+  Result<void> run_part(const PartWork& part, std::vector<std::byte>& scratch);
   void fail(const PartWork& part, CollectiveKind kind, const Error& error);
   void record_part(const PartWork& part, CollectiveKind kind, int lane, std::int64_t begin_ns);
   void run_batch(std::span<ComputeWork> work, int lane);

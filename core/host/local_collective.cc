@@ -1,8 +1,6 @@
 #include "core/host/local_collective.h"
 
-#include <algorithm>
 #include <chrono>
-#include <limits>
 #include <string>
 
 #include "core/base/check.h"
@@ -69,31 +67,33 @@ Result<void> LocalGroup::wait(std::unique_lock<std::mutex>& lock, const auto& re
 
 namespace {
 
+bool are_alike(const ValueSpan& a, const ValueSpan& b) {
+  return a.type() == b.type() && a.size() == b.size();
+}
+
 bool same_part(const CollectiveWork& a, const CollectiveWork& b) {
-  return a.kind == b.kind && a.values.size() == b.values.size() && a.begin == b.begin &&
-         a.end == b.end;
+  return a.kind == b.kind && are_alike(a.values, b.values) && a.begin == b.begin && a.end == b.end;
 }
 
 /// Sums the piece of `owner` in the order of ranks, and sets the others' copies of it to NaN.
 void sum_piece(const std::vector<CollectiveWork>& works, const CollectiveBlocks& blocks,
                std::size_t owner) {
   for (const ValueRange& range : blocks.piece(owner)) {
-    for (std::size_t i = range.begin; i < range.end; ++i) {
-      float sum = works[0].values[i];
-      for (std::size_t member = 1; member < works.size(); ++member) sum += works[member].values[i];
-      for (const CollectiveWork& work : works)
-        work.values[i] = std::numeric_limits<float>::quiet_NaN();
-      works[owner].values[i] = sum;
-    }
+    std::vector<ValueSpan> pieces;
+    for (const CollectiveWork& work : works)
+      pieces.push_back(work.values.subspan(range.begin, range.size()));
+    add_up(pieces, pieces[owner]);
+    for (std::size_t member = 0; member < works.size(); ++member)
+      if (member != owner) make_undefined(pieces[member]);
   }
 }
 
 void spread_piece(const std::vector<CollectiveWork>& works, const CollectiveBlocks& blocks,
                   std::size_t owner) {
   for (const ValueRange& range : blocks.piece(owner)) {
-    const auto owned = works[owner].values.subspan(range.begin, range.size());
+    const ValueSpan owned = works[owner].values.subspan(range.begin, range.size());
     for (std::size_t member = 0; member < works.size(); ++member) {
-      if (member != owner) std::ranges::copy(owned, works[member].values.begin() + range.begin);
+      if (member != owner) copy(owned, works[member].values.subspan(range.begin, range.size()));
     }
   }
 }
@@ -115,27 +115,30 @@ bool copy_from_root(const std::vector<CollectiveWork>& works) {
   for (const CollectiveWork& work : works)
     if (!same_part(work, works[0]) || work.peer != works[0].peer) return false;
   for (const CollectiveWork& work : works)
-    if (&work != &root) std::ranges::copy(root.values, work.values.begin());
+    if (&work != &root) copy(root.values, work.values);
   return true;
 }
 
 bool exchange_all(const std::vector<CollectiveWork>& works) {
   const std::size_t members = works.size();
   for (const CollectiveWork& work : works)
-    if (work.kind != CollectiveKind::all_to_all) return false;
+    if (work.kind != CollectiveKind::all_to_all || work.values.type() != works[0].values.type() ||
+        work.begin != works[0].begin || work.end != works[0].end)
+      return false;
   for (std::size_t from = 0; from < members; ++from) {
     for (std::size_t to = 0; to < members; ++to)
       if (works[from].sent_counts[to] != works[to].received_counts[from]) return false;
   }
-  std::vector<std::size_t> at(members);  // in what each receives
+  std::vector<std::vector<ValueRange>> sent, received;  // by member
+  for (const CollectiveWork& work : works) {
+    sent.push_back(exchanged_ranges(work, work.sent_counts));
+    received.push_back(exchanged_ranges(work, work.received_counts));
+  }
   for (std::size_t from = 0; from < members; ++from) {
-    std::span<const float> values = works[from].values;
     for (std::size_t to = 0; to < members; ++to) {
-      const std::size_t count = works[from].sent_counts[to];
-      std::ranges::copy(values.first(count),
-                        works[to].received.begin() + static_cast<std::ptrdiff_t>(at[to]));
-      at[to] += count;
-      values = values.subspan(count);
+      const ValueRange source = sent[from][to], place = received[to][from];
+      copy(works[from].values.subspan(source.begin, source.size()),
+           works[to].received.subspan(place.begin, place.size()));
     }
   }
   return true;
@@ -143,8 +146,8 @@ bool exchange_all(const std::vector<CollectiveWork>& works) {
 
 /// Delivers the first work's message to the second.
 bool deliver(const std::vector<CollectiveWork>& works) {
-  if (works[0].values.size() != works[1].values.size()) return false;
-  std::ranges::copy(works[0].values, works[1].values.begin());
+  if (!are_alike(works[0].values, works[1].values)) return false;
+  copy(works[0].values, works[1].values);
   return true;
 }
 
@@ -176,7 +179,8 @@ Result<void> LocalGroup::meet(const MeetingKey& key, std::size_t members, std::s
   }
   if (mismatch) {
     return failure(ErrorCode::invalid_argument,
-                   "ranks disagree on the kind or size of part " + std::to_string(work.index) +
+                   "ranks disagree on the kind, type or size of part " +
+                       std::to_string(work.index) +
                        "; submit the same collectives with the same configuration on every rank");
   }
   return {};

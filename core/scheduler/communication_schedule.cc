@@ -32,7 +32,7 @@ CommunicationSchedule::CommunicationSchedule(CommunicationScheduleOptions option
       plan_(schedule_.plan),
       channel_is_taken_(static_cast<std::size_t>(schedule_.config.comm_channels)),
       boundary_ns_(options_.clock.now_ns()) {
-  follows_static_order_ = !schedule_.static_order.empty();
+  follows_static_order_ = schedule_.static_order.exists();
 }
 
 Result<std::uint32_t> CommunicationSchedule::add(ScheduledTensor tensor) {
@@ -102,7 +102,7 @@ Result<void> CommunicationSchedule::enqueue(std::uint32_t tensor) {
 
 void CommunicationSchedule::follow_static_order(std::uint32_t tensor) {
   const StaticPartOrder& order = schedule_.static_order;
-  if (order.empty()) return;
+  if (!order.exists()) return;
   const std::size_t index = enqueued_.size() - 1;
   const std::int64_t bytes = tensors_[tensor].about.bytes;
   if (follows_static_order_ && !is_announced_ &&
@@ -289,7 +289,7 @@ Result<void> CommunicationSchedule::end_step() {
   if (follows_static_order_ && !is_announced_ && !enqueued_.empty()) suspend_static_order();
   enqueued_.clear();
   is_announced_ = false;
-  follows_static_order_ = !schedule_.static_order.empty();
+  follows_static_order_ = schedule_.static_order.exists();
   unfinished_before_ = std::exchange(unfinished_now_, 0);
   ++step_;
   advance();
@@ -306,8 +306,8 @@ bool CommunicationSchedule::is_idle() const {
   return unfinished_before_ == 0 && unfinished_now_ == 0;
 }
 
-Result<void> CommunicationSchedule::reconfigure(const ScheduleConfig& config,
-                                                std::vector<std::uint32_t> static_order) {
+Result<void> CommunicationSchedule::reconfigure(
+    const ScheduleConfig& config, std::optional<std::vector<std::uint32_t>> static_order) {
   HOCKET_TRY(validate(config));
   std::lock_guard lock(mutex_);
   if (error_) return failure(*error_);
@@ -322,7 +322,7 @@ Result<void> CommunicationSchedule::reconfigure(const ScheduleConfig& config,
   }
   schedule_ = std::move(schedule);
   plan_.configure(schedule_.plan);
-  follows_static_order_ = !schedule_.static_order.empty();
+  follows_static_order_ = schedule_.static_order.exists();
   order_has_ended_ = false;
   channel_is_taken_.assign(static_cast<std::size_t>(schedule_.config.comm_channels), false);
   for (const ScheduledPart& part : started_)

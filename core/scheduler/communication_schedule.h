@@ -70,7 +70,7 @@ struct CommunicationScheduleOptions {
   /// order have an effect.
   ScheduleConfig config = {};
   /// As in SchedulerOptions.
-  std::vector<std::uint32_t> static_order = {};
+  std::optional<std::vector<std::uint32_t>> static_order = {};
   const Clock& clock;
   TraceSink* trace = nullptr;  ///< may be null; must outlive the schedule
 };
@@ -114,7 +114,7 @@ class CommunicationSchedule final : public OrderSource {
   /// invalid_argument as validate() does, and unavailable while something is unfinished and the
   /// order, or a static order, changes.
   Result<void> reconfigure(const ScheduleConfig& config,
-                           std::vector<std::uint32_t> static_order = {});
+                           std::optional<std::vector<std::uint32_t>> static_order = {});
 
   /// Returns whether rank 0 sends its order to the others: run send_order() or follow_order() on a
   /// thread until end_order() and the end of that thread.

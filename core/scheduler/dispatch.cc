@@ -159,7 +159,7 @@ void Dispatch::submit_collective(TaskSubmission& s, std::span<const Access> acce
 
 std::optional<Error> Dispatch::follow_static_order(std::int64_t bytes) {
   const StaticPartOrder& order = schedule_.static_order;
-  if (order.empty()) return std::nullopt;
+  if (!order.exists()) return std::nullopt;
   if (!has_static_order_) {
     plan_.announce(std::array{plan_.submitted_collectives()});
     return std::nullopt;
@@ -300,8 +300,9 @@ std::uint64_t Dispatch::next_index(const PartDecision& part) {
   const SpecialCollective* const special = payload(part.task.slot).special.get();
   if (special == nullptr || !special->is_of_some()) return part_index_++;
   const CollectiveWork& work = special->work;
-  const bool is_sent = work.kind == CollectiveKind::send;
-  return some_index_[{work.group, is_message(work.kind), work.peer, is_sent}]++;
+  if (!is_message(work.kind) && work.group == CollectiveGroup::world) return part_index_++;
+  if (!is_message(work.kind)) return some_index_[{work.group, false, 0, false}]++;
+  return some_index_[{work.group, true, work.peer, work.kind == CollectiveKind::send}]++;
 }
 
 void Dispatch::tasks_finished(std::span<const TaskId> tasks) {

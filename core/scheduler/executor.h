@@ -54,9 +54,9 @@ struct PartWork {
   TaskId task;
   /// The collective to perform; `index` counts started parts, from 0.
   CollectiveWork collective;
-  /// If not empty, the part's values are these, one after the other, and `collective.values` is
-  /// empty. Valid until the part is reported.
-  std::span<const std::span<float>> bucket = {};
+  /// If not empty, the part's values are these, of one type, one after the other, and
+  /// `collective.values` is empty. Valid until the part is reported.
+  std::span<const ValueSpan> bucket = {};
   /// Counts against the credit window.
   std::int64_t bytes = 0;
   std::string_view name;

@@ -7,8 +7,8 @@ namespace hocket {
 namespace {
 
 /// Returns the bytes from `begin` to `end` of `values`.
-std::span<float> bytes_of(std::span<float> values, std::int64_t begin, std::int64_t end) {
-  constexpr std::int64_t size = sizeof(float);
+ValueSpan bytes_of(ValueSpan values, std::int64_t begin, std::int64_t end) {
+  const auto size = static_cast<std::int64_t>(values.element_bytes());
   return values.subspan(static_cast<std::size_t>(begin / size),
                         static_cast<std::size_t>((end - begin) / size));
 }
@@ -99,8 +99,9 @@ SpecialCollective PartitionedSteps::collective_of(const StepTask& task,
   if (first.special) {
     collective.is_scattered = true;
     collective.work.values = first.special->work.values;
-    collective.work.begin = static_cast<std::size_t>(origin.begin) / sizeof(float);
-    collective.work.end = static_cast<std::size_t>(origin.end) / sizeof(float);
+    const std::size_t size = collective.work.values.element_bytes();
+    collective.work.begin = static_cast<std::size_t>(origin.begin) / size;
+    collective.work.end = static_cast<std::size_t>(origin.end) / size;
     return collective;
   }
   std::int64_t before = 0;
@@ -111,6 +112,17 @@ SpecialCollective PartitionedSteps::collective_of(const StepTask& task,
     if (begin < end) collective.bucket.push_back(bytes_of(member.values, begin, end));
     before += member.bytes;
   }
+  const auto other = std::ranges::find_if(collective.bucket, [&](const ValueSpan& values) {
+    return values.type() != collective.bucket.front().type();
+  });
+  if (other != collective.bucket.end()) {
+    dispatch_.fail({ErrorCode::invalid_argument,
+                    "bucket_bytes: the bucket of \"" + task.name + "\" has tensors of " +
+                        std::string(to_string(collective.bucket.front().type())) + " and of " +
+                        std::string(to_string(other->type())) +
+                        ", which no collective sums at once; set bucket_bytes=0, or the "
+                        "bucket_bytes of a region that has tensors of one type"});
+  }
   if (collective.bucket.size() == 1) {
     collective.work.values = collective.bucket.front();
     collective.bucket.clear();
@@ -119,7 +131,7 @@ SpecialCollective PartitionedSteps::collective_of(const StepTask& task,
 }
 
 void PartitionedSteps::submit_rest() {
-  if (!dispatch_.schedule().static_order.empty()) {
+  if (dispatch_.schedule().static_order.exists()) {
     dispatch_.fail(
         {ErrorCode::invalid_argument,
          "order=static: a step is another one than the first, which the order and how steps are "

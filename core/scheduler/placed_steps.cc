@@ -144,12 +144,21 @@ TaskSubmission PlacedSteps::submission_of(std::size_t placed_task) {
 
 void PlacedSteps::redirect(TaskSubmission& collective, std::uint32_t source) const {
   const DataId data = data_[step_->tasks[source].accesses.front().data.index];
+  const ValueSpan values = collective.special ? collective.special->work.values : collective.values;
+  if (values.type() != ElementType::float32) {
+    return dispatch_.fail({ErrorCode::invalid_argument,
+                           "\"" + std::string(collective.options.name) + "\" has values of " +
+                               std::string(to_string(values.type())) +
+                               ": where steps are placed on a device and its host, collectives are "
+                               "of float32 alone"});
+  }
   if (!collective.special) {
-    if (!collective.values.empty()) collective.values = memory_.on_device(data, collective.values);
+    if (!collective.values.empty())
+      collective.values = memory_.on_device(data, collective.values.as<float>());
     return;
   }
   auto special = std::make_unique<SpecialCollective>(*collective.special);
-  special->work.values = memory_.on_device(data, special->work.values);
+  special->work.values = memory_.on_device(data, special->work.values.as<float>());
   collective.special = std::move(special);
 }
 

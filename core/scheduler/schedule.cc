@@ -8,12 +8,13 @@
 
 namespace hocket {
 
-Schedule schedule_of(const ScheduleConfig& config, std::vector<std::uint32_t> static_order,
-                     int rank, int ranks, int servers) {
+Schedule schedule_of(const ScheduleConfig& config,
+                     std::optional<std::vector<std::uint32_t>> static_order, int rank, int ranks,
+                     int servers) {
   const bool is_served = servers > 0 && config.communication == Communication::parameter_server;
   // Servers take parts in any order, so each rank decides its own.
-  if (is_served || config.order != CollectiveOrder::static_order) static_order.clear();
-  const bool has_static_order = !static_order.empty();
+  if (is_served || config.order != CollectiveOrder::static_order) static_order.reset();
+  const bool has_static_order = static_order.has_value();
   return {.config = config,
           .static_order = StaticPartOrder(std::move(static_order)),
           .announces =
@@ -43,7 +44,9 @@ Result<void> check_servers(const ScheduleConfig& config, int servers, bool is_pl
   return {};
 }
 
-StaticPartOrder::StaticPartOrder(std::vector<std::uint32_t> order) : order_(std::move(order)) {
+StaticPartOrder::StaticPartOrder(std::optional<std::vector<std::uint32_t>> order)
+    : exists_(order.has_value()) {
+  if (order) order_ = std::move(*order);
   for (const std::uint32_t collective : order_) {
     if (collective >= parts_.size()) parts_.resize(collective + 1);
     ++parts_[collective];
@@ -79,7 +82,7 @@ std::optional<Error> StaticPartOrder::check_count(std::size_t collectives) const
 
 std::optional<Error> StaticPartOrder::check(const CapturedStep& step,
                                             std::int64_t partition_bytes) const {
-  if (empty()) return std::nullopt;
+  if (!exists()) return std::nullopt;
   std::size_t collectives = 0;
   for (const CapturedStep::Task& task : step.tasks()) {
     if (!task.is_collective) continue;

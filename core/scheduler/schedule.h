@@ -19,12 +19,14 @@ namespace hocket {
 /// The order of collectives of order=static, and the check that steps are those it was made for.
 class StaticPartOrder {
  public:
+  /// No order.
   StaticPartOrder() = default;
-  /// Takes the collectives of a step, one entry per part.
-  explicit StaticPartOrder(std::vector<std::uint32_t> order);
+  /// Takes the collectives of a step, one entry per part. There may be none: a rank that
+  /// communicates with no other follows an order, too.
+  explicit StaticPartOrder(std::optional<std::vector<std::uint32_t>> order);
 
-  /// True unless the order is static.
-  bool empty() const { return order_.empty(); }
+  /// False unless the order is static.
+  bool exists() const { return exists_; }
   const std::vector<std::uint32_t>& collectives() const { return order_; }
 
   /// Returns the order for a step whose first collective has the number `first`.
@@ -39,9 +41,12 @@ class StaticPartOrder {
   /// Makes both checks for a captured step.
   std::optional<Error> check(const CapturedStep& step, std::int64_t partition_bytes) const;
 
-  bool operator==(const StaticPartOrder& other) const { return order_ == other.order_; }
+  bool operator==(const StaticPartOrder& other) const {
+    return exists_ == other.exists_ && order_ == other.order_;
+  }
 
  private:
+  bool exists_ = false;
   std::vector<std::uint32_t> order_;
   /// Number of parts by collective.
   std::vector<std::int64_t> parts_;
@@ -59,8 +64,9 @@ struct Schedule {
 
 /// Returns the schedule of rank `rank` among `ranks`. `static_order` is used with order=static
 /// only. `servers` is the number of the job's parameter servers.
-Schedule schedule_of(const ScheduleConfig& config, std::vector<std::uint32_t> static_order,
-                     int rank, int ranks, int servers = 0);
+Schedule schedule_of(const ScheduleConfig& config,
+                     std::optional<std::vector<std::uint32_t>> static_order, int rank, int ranks,
+                     int servers = 0);
 
 /// Returns invalid_argument where `config` wants parameter servers and the job has none, or divides
 /// sums among ranks in ways that servers do not know.

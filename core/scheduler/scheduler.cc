@@ -19,7 +19,7 @@ static_assert(Scheduler::kStepsAhead == Dispatch::kStepsAhead);
 
 namespace {
 
-CollectiveWork work_in_group(CollectiveKind kind, std::span<float> values, CollectiveGroup group,
+CollectiveWork work_in_group(CollectiveKind kind, ValueSpan values, CollectiveGroup group,
                              std::size_t peer = 0) {
   return {.kind = kind, .group = group, .values = values, .peer = peer};
 }
@@ -49,7 +49,7 @@ Scheduler::~Scheduler() {
 }
 
 Schedule Scheduler::schedule_of(const ScheduleConfig& config,
-                                std::vector<std::uint32_t> static_order) const {
+                                std::optional<std::vector<std::uint32_t>> static_order) const {
   return hocket::schedule_of(config, std::move(static_order), rank(), world_size(),
                              executor_.servers());
 }
@@ -72,7 +72,7 @@ bool Scheduler::launches_whole_steps(const Schedule& schedule) const {
 }
 
 Result<void> Scheduler::reconfigure(const ScheduleConfig& config,
-                                    std::vector<std::uint32_t> static_order) {
+                                    std::optional<std::vector<std::uint32_t>> static_order) {
   HOCKET_CHECK(!capturing_ && !dispatch_->is_submitting(),
                "the configuration changes between steps");
   HOCKET_TRY(validate(config));
@@ -113,24 +113,24 @@ void Scheduler::compute_pieces(const TaskOptions& options, std::span<const Acces
                 accesses);
 }
 
-void Scheduler::all_reduce(const TaskOptions& options, DataId data, std::span<float> values) {
+void Scheduler::all_reduce(const TaskOptions& options, DataId data, ValueSpan values) {
   submit_collective(options, data, values, CollectiveKind::all_reduce);
 }
 
-void Scheduler::optimizer_step(const TaskOptions& options, DataId data, std::span<float> values,
+void Scheduler::optimizer_step(const TaskOptions& options, DataId data, ValueSpan values,
                                const OptimizerStep& step) {
   submit_collective(options, data, values, CollectiveKind::all_reduce, &step);
 }
 
-void Scheduler::reduce_scatter(const TaskOptions& options, DataId data, std::span<float> values) {
+void Scheduler::reduce_scatter(const TaskOptions& options, DataId data, ValueSpan values) {
   submit_collective(options, data, values, CollectiveKind::reduce_scatter);
 }
 
-void Scheduler::all_gather(const TaskOptions& options, DataId data, std::span<float> values) {
+void Scheduler::all_gather(const TaskOptions& options, DataId data, ValueSpan values) {
   submit_collective(options, data, values, CollectiveKind::all_gather);
 }
 
-void Scheduler::submit_collective(const TaskOptions& options, DataId data, std::span<float> values,
+void Scheduler::submit_collective(const TaskOptions& options, DataId data, ValueSpan values,
                                   CollectiveKind kind, const OptimizerStep* optimizer) {
   TaskSubmission submission{.options = options,
                             .is_collective = true,
@@ -149,39 +149,69 @@ void Scheduler::submit_collective(const TaskOptions& options, DataId data, std::
   sink_->submit(std::move(submission), {&access, 1});
 }
 
-void Scheduler::all_reduce(const TaskOptions& options, DataId data, std::span<float> values,
+void Scheduler::all_reduce(const TaskOptions& options, DataId data, ValueSpan values,
                            CollectiveGroup group) {
   if (group == CollectiveGroup::world) return all_reduce(options, data, values);
-  submit_of_some(options, update(data), work_in_group(CollectiveKind::all_reduce, values, group));
+  const Access access = update(data);
+  submit_of_some(options, {&access, 1}, work_in_group(CollectiveKind::all_reduce, values, group));
 }
 
-void Scheduler::reduce_scatter(const TaskOptions& options, DataId data, std::span<float> values,
+void Scheduler::reduce_scatter(const TaskOptions& options, DataId data, ValueSpan values,
                                CollectiveGroup group) {
   if (group == CollectiveGroup::world) return reduce_scatter(options, data, values);
-  submit_of_some(options, update(data),
+  const Access access = update(data);
+  submit_of_some(options, {&access, 1},
                  work_in_group(CollectiveKind::reduce_scatter, values, group));
 }
 
-void Scheduler::all_gather(const TaskOptions& options, DataId data, std::span<float> values,
+void Scheduler::all_gather(const TaskOptions& options, DataId data, ValueSpan values,
                            CollectiveGroup group) {
   if (group == CollectiveGroup::world) return all_gather(options, data, values);
-  submit_of_some(options, update(data), work_in_group(CollectiveKind::all_gather, values, group));
+  const Access access = update(data);
+  submit_of_some(options, {&access, 1}, work_in_group(CollectiveKind::all_gather, values, group));
 }
 
-void Scheduler::send(const TaskOptions& options, DataId data, std::span<float> values,
+void Scheduler::send(const TaskOptions& options, DataId data, ValueSpan values,
                      CollectiveGroup group, std::size_t peer) {
-  submit_of_some(options, read(data), work_in_group(CollectiveKind::send, values, group, peer));
+  const Access access = read(data);
+  submit_of_some(options, {&access, 1}, work_in_group(CollectiveKind::send, values, group, peer));
 }
 
-void Scheduler::receive(const TaskOptions& options, DataId data, std::span<float> values,
+void Scheduler::receive(const TaskOptions& options, DataId data, ValueSpan values,
                         CollectiveGroup group, std::size_t peer) {
-  submit_of_some(options, write(data), work_in_group(CollectiveKind::receive, values, group, peer));
+  const Access access = write(data);
+  submit_of_some(options, {&access, 1},
+                 work_in_group(CollectiveKind::receive, values, group, peer));
+}
+
+void Scheduler::broadcast(const TaskOptions& options, DataId data, ValueSpan values,
+                          CollectiveGroup group, std::size_t root) {
+  const Mesh* const mesh = executor_.mesh();
+  const bool is_root = mesh != nullptr && group_members(*mesh, group, rank()).own == root;
+  const Access access = is_root ? read(data) : write(data);
+  submit_of_some(options, {&access, 1},
+                 work_in_group(CollectiveKind::broadcast, values, group, root));
+}
+
+void Scheduler::all_to_all(const TaskOptions& options, DataId sent, DataId received,
+                           const AllToAll& exchange, CollectiveGroup group) {
+  CollectiveWork work = work_in_group(CollectiveKind::all_to_all, exchange.sent, group);
+  work.received = exchange.received;
+  work.sent_counts = exchange.sent_counts;
+  work.received_counts = exchange.received_counts;
+  const std::int64_t members = executor_.mesh() == nullptr ? 1 : executor_.mesh()->size_of(group);
+  const auto most_bytes =
+      static_cast<std::int64_t>(exchange.most_values * exchange.sent.element_bytes());
+  const Access accesses[] = {read(sent), write(received)};
+  submit_of_some(options, accesses, work, members * most_bytes);
 }
 
 std::optional<Error> Scheduler::why_not_some() const {
   const auto refused = [](const std::string& why) {
-    return Error{ErrorCode::invalid_argument,
-                 "the step communicates in groups of some axes, or by messages; " + why};
+    return Error{
+        ErrorCode::invalid_argument,
+        "the step has messages, broadcasts, all-to-alls or collectives in groups of some axes; " +
+            why};
   };
   if (executor_.mesh() == nullptr)
     return refused("the collectives of this executor are of all ranks alone");
@@ -195,24 +225,28 @@ std::optional<Error> Scheduler::why_not_some() const {
   return std::nullopt;
 }
 
-void Scheduler::submit_of_some(const TaskOptions& options, const Access& access,
-                               const CollectiveWork& work) {
+void Scheduler::submit_of_some(const TaskOptions& options, std::span<const Access> accesses,
+                               const CollectiveWork& work,
+                               std::optional<std::int64_t> divided_bytes) {
   if (auto error = why_not_some()) return dispatch_->fail(std::move(*error));
   const Mesh& mesh = *executor_.mesh();
   const std::int64_t members = mesh.size_of(work.group);
   HOCKET_CHECK(work.group.tier == GroupTier::whole, "a whole set of axes");
-  HOCKET_CHECK(!is_message(work.kind) || std::cmp_less(work.peer, members), "a peer of the group");
+  HOCKET_CHECK(std::cmp_less(work.peer, members), "a member of the group");
   auto special = std::make_unique<SpecialCollective>();
   special->work = work;
-  special->is_scattered =
-      work.kind == CollectiveKind::reduce_scatter || work.kind == CollectiveKind::all_gather;
+  special->is_scattered = work.kind == CollectiveKind::reduce_scatter ||
+                          work.kind == CollectiveKind::all_gather ||
+                          work.kind == CollectiveKind::all_to_all;
   special->blocks = static_cast<int>(members);
+  special->divided_bytes =
+      divided_bytes.value_or(static_cast<std::int64_t>(work.values.size_bytes()));
   TaskSubmission submission{.options = options,
                             .is_collective = true,
-                            .accesses = 1,
-                            .bytes = static_cast<std::int64_t>(work.values.size_bytes()),
+                            .accesses = static_cast<std::uint32_t>(accesses.size()),
+                            .bytes = special->divided_bytes,
                             .special = std::move(special)};
-  sink_->submit(std::move(submission), {&access, 1});
+  sink_->submit(std::move(submission), accesses);
 }
 
 Result<void> Scheduler::end_step() {

@@ -73,13 +73,29 @@ struct SchedulerOptions {
   /// Receives what the plan decided, if not null. Called under the scheduler's lock.
   PlanObserver* observer = nullptr;
   /// For order=static: the collectives of a step, one entry per part, in the order in which parts
-  /// start (core/sim/simulator.h, static_order()): the same on all ranks, or its part of the job's.
-  /// Empty: order=static is order=negotiated; a rank that communicates with none sets order=fifo.
-  std::vector<std::uint32_t> static_order = {};
+  /// start (core/sim/simulator.h, static_order()): the same on all ranks, or its part of the job's,
+  /// which is empty where a rank communicates with no other. Absent on all ranks: order=static is
+  /// order=negotiated.
+  std::optional<std::vector<std::uint32_t>> static_order = {};
   /// If not null, steps are placed on a device with this memory and on its host
   /// (core/placement/step_placement.h), as offload_k and prefetch_layers say. The executor must run
   /// lanes.
   OffloadMemory* memory = nullptr;
+};
+
+/// A rank's side of an all-to-all. Everything must stay valid until the task has run, and the
+/// counts are read when it does: a task before that writes the data may compute them.
+struct AllToAll {
+  /// The values for the members of the group in order, and how many there are for each; more than
+  /// their sum are left unused.
+  ValueSpan sent;
+  std::span<const std::size_t> sent_counts;
+  /// Likewise those from each member, as many as it sends.
+  ValueSpan received;
+  std::span<const std::size_t> received_counts;
+  /// A bound on how many values one member sends to another, which is the same on all ranks. All
+  /// ranks make the same parts of it; values beyond it travel in the last one.
+  std::size_t most_values = 0;
 };
 
 class Scheduler final {
@@ -112,37 +128,44 @@ class Scheduler final {
 
   /// Submits a sum of `values` over all ranks, in place. It updates `data`, which stands for
   /// `values`. They must stay valid until the task has run.
-  void all_reduce(const TaskOptions& options, DataId data, std::span<float> values);
+  void all_reduce(const TaskOptions& options, DataId data, ValueSpan values);
   /// Like all_reduce(), but parameter servers make the sum the step of an optimiser, whose state
   /// they keep: what is to be subtracted from the parameters (core/collective/optimizer_step.h).
   /// `step` must have the same values on all ranks; it is read after the tasks before that access
   /// `data`, and stays unchanged until the task has run. Needs communication=parameter_server.
-  void optimizer_step(const TaskOptions& options, DataId data, std::span<float> values,
+  void optimizer_step(const TaskOptions& options, DataId data, ValueSpan values,
                       const OptimizerStep& step);
   /// Like all_reduce(), but a rank gets the sum only in its own block of `values` (block_range() of
   /// core/step/rank_grid.h); the other blocks hold unspecified values afterwards.
-  void reduce_scatter(const TaskOptions& options, DataId data, std::span<float> values);
+  void reduce_scatter(const TaskOptions& options, DataId data, ValueSpan values);
   /// Like all_reduce(), but copies each rank's block of `values` to all ranks.
-  void all_gather(const TaskOptions& options, DataId data, std::span<float> values);
+  void all_gather(const TaskOptions& options, DataId data, ValueSpan values);
 
   /// Like the functions of these names among all ranks, but among those of `group`, a whole set of
   /// axes of the executor's mesh. Blocks are those of the group's ranks. Such steps run as they are
   /// submitted: the step fails if the configuration partitions or places it, lets rank 0 decide the
   /// order, or sums over servers, and if the executor has no mesh.
-  void all_reduce(const TaskOptions& options, DataId data, std::span<float> values,
-                  CollectiveGroup group);
-  void reduce_scatter(const TaskOptions& options, DataId data, std::span<float> values,
+  void all_reduce(const TaskOptions& options, DataId data, ValueSpan values, CollectiveGroup group);
+  void reduce_scatter(const TaskOptions& options, DataId data, ValueSpan values,
                       CollectiveGroup group);
-  void all_gather(const TaskOptions& options, DataId data, std::span<float> values,
-                  CollectiveGroup group);
+  void all_gather(const TaskOptions& options, DataId data, ValueSpan values, CollectiveGroup group);
   /// Submits the sending of `values` to a member of a group, in ascending order of its ranks from 0
   /// and not this rank, under the same conditions. It reads `data`, which stands for `values`. The
   /// n-th send to a rank in a group is the n-th that this receives there from the sender.
-  void send(const TaskOptions& options, DataId data, std::span<float> values, CollectiveGroup group,
+  void send(const TaskOptions& options, DataId data, ValueSpan values, CollectiveGroup group,
             std::size_t peer);
   /// The other end: overwrites `data` and the values with as many of the peer's.
-  void receive(const TaskOptions& options, DataId data, std::span<float> values,
-               CollectiveGroup group, std::size_t peer);
+  void receive(const TaskOptions& options, DataId data, ValueSpan values, CollectiveGroup group,
+               std::size_t peer);
+
+  /// Submits a copy of the values of the member `root` to all others, under the same conditions. It
+  /// reads `data`, which stands for `values`, on the root, and overwrites it on the others.
+  void broadcast(const TaskOptions& options, DataId data, ValueSpan values, CollectiveGroup group,
+                 std::size_t root);
+  /// Submits an all-to-all under the same conditions. It reads `sent`, which stands for
+  /// `exchange.sent`, and overwrites `received`, which stands for `exchange.received`.
+  void all_to_all(const TaskOptions& options, DataId sent, DataId received,
+                  const AllToAll& exchange, CollectiveGroup group);
 
   /// Ends the step. Blocks while more than kStepsAhead steps are unfinished. Returns the error if
   /// any rank or task has failed; after that submissions are ignored.
@@ -176,7 +199,7 @@ class Scheduler final {
   /// change. Returns invalid_argument as validate() does, which changes nothing, or the scheduler's
   /// error.
   Result<void> reconfigure(const ScheduleConfig& config,
-                           std::vector<std::uint32_t> static_order = {});
+                           std::optional<std::vector<std::uint32_t>> static_order = {});
 
   int rank() const { return executor_.rank(); }
   int world_size() const { return executor_.world_size(); }
@@ -186,15 +209,20 @@ class Scheduler final {
   static constexpr std::int64_t kStepsAhead = 1;
 
  private:
-  void submit_collective(const TaskOptions& options, DataId data, std::span<float> values,
+  void submit_collective(const TaskOptions& options, DataId data, ValueSpan values,
                          CollectiveKind kind, const OptimizerStep* optimizer = nullptr);
-  void submit_of_some(const TaskOptions& options, const Access& access, const CollectiveWork& work);
+  /// Submits a collective of which `divided_bytes` are divided into parts; those of the values if
+  /// absent.
+  void submit_of_some(const TaskOptions& options, std::span<const Access> accesses,
+                      const CollectiveWork& work,
+                      std::optional<std::int64_t> divided_bytes = std::nullopt);
   /// Returns why steps with communication of some ranks cannot run as they are configured, if so.
   std::optional<Error> why_not_some() const;
   /// Returns the form of steps under `schedule`.
   StepForm& form_of(const Schedule& schedule);
   bool launches_whole_steps(const Schedule& schedule) const;
-  Schedule schedule_of(const ScheduleConfig& config, std::vector<std::uint32_t> static_order) const;
+  Schedule schedule_of(const ScheduleConfig& config,
+                       std::optional<std::vector<std::uint32_t>> static_order) const;
 
   // All used by the submitter's thread only. dispatch_ has the threads' common state.
   Executor& executor_;

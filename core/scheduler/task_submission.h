@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/collective/collective.h"
+#include "core/collective/collective_blocks.h"
 #include "core/collective/optimizer_step.h"
 #include "core/plan/plan.h"
 #include "core/scheduler/executor.h"
@@ -22,19 +23,23 @@ namespace hocket {
 struct SpecialCollective {
   /// All of it, or with `end` > 0 one part that is not divided further.
   CollectiveWork work = {};
-  /// Parts are ranges of every rank's block instead of ranges of the values.
+  /// Parts are ranges of every rank's block, or of what each member sends to each, instead of
+  /// ranges of the values.
   bool is_scattered = false;
   /// Number of these blocks, if it is not that of all ranks.
   int blocks = 0;
-  /// If not empty, the values, one span after the other; work.values is empty.
-  std::vector<std::span<float>> bucket = {};
+  /// Bytes that are divided into parts, if they are not those of the values.
+  std::int64_t divided_bytes = 0;
+  /// If not empty, the values, all of one type, one span after the other; work.values is empty.
+  std::vector<ValueSpan> bucket = {};
 
   bool is_plain() const {
     return work.kind == CollectiveKind::all_reduce && work.group == CollectiveGroup::world &&
            !is_scattered && bucket.empty();
   }
-  /// Returns whether it is a message, or of the ranks that differ in some axes alone.
-  bool is_of_some() const { return is_message(work.kind) || !work.group.axes.is_all(); }
+  /// Returns whether it is one that only steps have which run as they are submitted: of the ranks
+  /// that differ in some axes alone, or without blocks.
+  bool is_of_some() const { return has_no_blocks(work.kind) || !work.group.axes.is_all(); }
 };
 
 /// A task on its way to the plan.
@@ -44,7 +49,7 @@ struct TaskSubmission {
   /// Number of the task's accesses, which are passed beside it.
   std::uint32_t accesses = 0;
   /// Values of a collective that are summed over all ranks; unused if `special` is not null.
-  std::span<float> values = {};
+  ValueSpan values = {};
   /// Size of the collective or copy; 0 for other tasks.
   std::int64_t bytes = 0;
   std::unique_ptr<const SpecialCollective> special = {};
@@ -75,7 +80,7 @@ struct alignas(64) TaskPayload {
   /// Bytes of a copy; 0 for other tasks.
   std::int64_t bytes = 0;
   /// Values of a collective that are summed over all ranks; unused if `special` is not null.
-  std::span<float> values = {};
+  ValueSpan values = {};
   /// Accesses of a task that was submitted by itself, for executors that issue ahead.
   std::vector<Access> accesses = {};
   std::unique_ptr<const SpecialCollective> special = {};

@@ -189,9 +189,8 @@ void Run::tune_while_training() {
     return trace_.meter.take(step - phase_.first_step);
   };
   trace_.measures_activity = true;
-  phase_.options.static_order =
-      with_ballot(std::move(phase_.options.static_order), training_.collective.world_size(),
-                  start_.report.config);
+  if (auto& order = phase_.options.static_order)
+    order = with_ballot(std::move(*order), training_.collective.world_size(), start_.report.config);
   // Recorded now, since the model cannot be recorded while it trains.
   if (training_.memory && is_first_) live_.measured = report_placement(described_step(training_));
   live_.done = [this](const LiveJob& job) {

@@ -117,9 +117,11 @@ Result<StaticOrder> find_static_order(const Training& training, const ScheduleCo
       warn("order=static: " + order.error().message + "; the order is negotiated");
     }
   }
-  const auto order = broadcast(collective, result.parts, kOrder);
+  const nlohmann::json found = result.parts ? nlohmann::json(*result.parts) : nlohmann::json();
+  const auto order = broadcast(collective, found, kOrder);
   HOCKET_TRY(order);
-  result.parts = order->get<std::vector<std::uint32_t>>();
+  result.parts.reset();
+  if (!order->is_null()) result.parts = order->get<std::vector<std::uint32_t>>();
   return result;
 }
 

@@ -28,14 +28,15 @@ struct MeasuredStep {
 };
 
 struct StaticOrder {
-  std::vector<std::uint32_t> parts;  ///< has the format of SchedulerOptions::static_order
-  std::int64_t from_step = 0;        ///< number of steps trained to find it
+  /// Has the format of SchedulerOptions::static_order.
+  std::optional<std::vector<std::uint32_t>> parts;
+  std::int64_t from_step = 0;  ///< number of steps trained to find it
 };
 
 /// Returns the order for order=static. Rank 0 computes it from the description in the file
 /// `step_path`, or, if that is empty, from `measured`, or, if that has trained no step, from a
 /// profile of the first `warmup` steps, which are trained here. When no description fits the job,
-/// the order is empty and rank 0 calls `warn`.
+/// there is no order and rank 0 calls `warn`.
 Result<StaticOrder> find_static_order(const Training& training, const ScheduleConfig& config,
                                       const std::string& step_path, const MeasuredStep& measured,
                                       std::int64_t warmup,

@@ -83,7 +83,7 @@ Result<void> run_phase(const Training& training, const TrainingPhase& phase) {
   if (phase.live) {
     LiveJobOptions options = phase.live->options;
     options.tuning.config = phase.config;
-    options.static_order = phase.options.static_order;
+    options.static_order = phase.options.static_order.value_or(std::vector<std::uint32_t>());
     options.first_step = phase.first_step;
     live.emplace(std::move(options), scheduler, phase.live->link, training.clock);
   }
@@ -97,7 +97,7 @@ std::optional<std::string> why_task_by_task(const TrainingPhase& phase, bool on_
   const ScheduleConfig& config = phase.config;
   const bool is_negotiated =
       config.order == CollectiveOrder::negotiated ||
-      (config.order == CollectiveOrder::static_order && phase.options.static_order.empty());
+      (config.order == CollectiveOrder::static_order && !phase.options.static_order);
   if (config.step_issue != StepIssue::graph) return std::nullopt;
   if (!on_device) return "a host runs tasks; use --device cuda";
   if (phase.live) return "a job that listens while it trains submits each step anew";
@@ -114,7 +114,7 @@ Result<void> run_recorded_phase(const Training& training, TrainingPhase phase,
   auto opened = open_to_write(file, Writing::from_begin);
   if (!opened) return failure(opened.error().in("the tape"));
   FileWriter output(std::move(*opened));
-  const TapeHeader header{.plan = plan_options(phase.config, !phase.options.static_order.empty(),
+  const TapeHeader header{.plan = plan_options(phase.config, phase.options.static_order.has_value(),
                                                rank, training.servers),
                           .rank = rank,
                           .ranks = training.collective.world_size(),

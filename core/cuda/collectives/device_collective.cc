@@ -7,7 +7,7 @@ namespace hocket {
 namespace {
 
 /// Cuts `values` into pieces of equal size, one per rank.
-Result<std::vector<DevicePiece>> equal_pieces(std::span<float> values, int ranks) {
+Result<std::vector<DevicePiece>> equal_pieces(ValueSpan values, int ranks) {
   const auto count = static_cast<std::size_t>(ranks);
   if (values.size() % count != 0) {
     return invalid(std::to_string(values.size()) + " values cannot be cut into a piece for each " +
@@ -22,27 +22,24 @@ Result<std::vector<DevicePiece>> equal_pieces(std::span<float> values, int ranks
 
 }  // namespace
 
-Result<void> DeviceCollective::all_reduce(std::span<float> values, int channel,
-                                          DeviceStream stream) {
+Result<void> DeviceCollective::all_reduce(ValueSpan values, int channel, DeviceStream stream) {
   const DevicePiece piece{values, 0};
   return exchange(CollectiveKind::all_reduce, {&piece, 1}, channel, stream);
 }
 
-Result<void> DeviceCollective::reduce_scatter(std::span<float> values, int channel,
-                                              DeviceStream stream) {
+Result<void> DeviceCollective::reduce_scatter(ValueSpan values, int channel, DeviceStream stream) {
   const auto pieces = equal_pieces(values, world_size());
   HOCKET_TRY(pieces);
   return exchange(CollectiveKind::reduce_scatter, *pieces, channel, stream);
 }
 
-Result<void> DeviceCollective::all_gather(std::span<float> values, int channel,
-                                          DeviceStream stream) {
+Result<void> DeviceCollective::all_gather(ValueSpan values, int channel, DeviceStream stream) {
   const auto pieces = equal_pieces(values, world_size());
   HOCKET_TRY(pieces);
   return exchange(CollectiveKind::all_gather, *pieces, channel, stream);
 }
 
-Result<void> DeviceCollective::broadcast(std::span<float> values, int root, int channel,
+Result<void> DeviceCollective::broadcast(ValueSpan values, int root, int channel,
                                          DeviceStream stream) {
   if (root < 0 || root >= world_size()) {
     return invalid("rank " + std::to_string(root) + " is to send: must be from 0 to " +

@@ -12,6 +12,7 @@
 #include <span>
 
 #include "core/base/result.h"
+#include "core/collective/value_span.h"
 #include "core/cuda/driver/device_driver.h"
 #include "core/step/collective_kind.h"
 
@@ -20,8 +21,16 @@ namespace hocket {
 /// A range of the values that the ranks exchange. It has the same length on every rank; its address
 /// may differ.
 struct DevicePiece {
-  std::span<float> values;
+  ValueSpan values;
   int owner = 0;  ///< rank that owns the piece
+};
+
+/// One side of a message between two ranks, or to this rank itself. Both sides have values of one
+/// type and number.
+struct DeviceMessage {
+  ValueSpan values;
+  int peer = 0;       ///< the other rank
+  bool sends = true;  ///< else it receives
 };
 
 class DeviceCollective {
@@ -36,25 +45,31 @@ class DeviceCollective {
   /// called it.
   virtual Result<void> open(int channels) = 0;
 
-  /// Exchanges all `pieces` at once:
+  /// Exchanges all `pieces`, which are of one type, at once:
   ///  - all_reduce: each piece becomes the sum of all ranks' values; its owner is ignored;
   ///  - reduce_scatter: each piece becomes that sum on its owner and is unspecified on other ranks;
   ///  - all_gather: each piece becomes its owner's values. With one piece this is a broadcast.
   virtual Result<void> exchange(CollectiveKind kind, std::span<const DevicePiece> pieces,
                                 int channel, DeviceStream stream) = 0;
 
+  /// Sends and receives all `messages` at once, so that ranks which send to each other need no
+  /// order among themselves. The n-th send to a rank on a channel is the n-th that it receives
+  /// there from this one. Only ranks with messages call it.
+  virtual Result<void> exchange_messages(std::span<const DeviceMessage> messages, int channel,
+                                         DeviceStream stream) = 0;
+
   /// Replaces `values` by the sum of all ranks' values.
-  Result<void> all_reduce(std::span<float> values, int channel, DeviceStream stream);
+  Result<void> all_reduce(ValueSpan values, int channel, DeviceStream stream);
   /// Reduces `values` and leaves each rank one piece of the sum: the rank()-th of world_size()
   /// equal pieces. The other pieces are unspecified. Returns invalid_argument unless world_size()
   /// divides the number of values.
-  Result<void> reduce_scatter(std::span<float> values, int channel, DeviceStream stream);
+  Result<void> reduce_scatter(ValueSpan values, int channel, DeviceStream stream);
   /// Replaces each piece of `values` by the values of its rank. Returns invalid_argument as
   /// reduce_scatter() does.
-  Result<void> all_gather(std::span<float> values, int channel, DeviceStream stream);
+  Result<void> all_gather(ValueSpan values, int channel, DeviceStream stream);
   /// Replaces `values` by those of rank `root`. Returns invalid_argument when there is no such
   /// rank.
-  Result<void> broadcast(std::span<float> values, int root, int channel, DeviceStream stream);
+  Result<void> broadcast(ValueSpan values, int root, int channel, DeviceStream stream);
 
   /// Returns a collective among the ranks that pass the same `group` (≥ 0), in the order they have
   /// here. It must be open()ed before its first collective. Blocks until all ranks have called it;
@@ -78,6 +93,12 @@ class SoleRankCollective : public DeviceCollective {
   Result<void> open(int) override { return {}; }
   Result<void> exchange(CollectiveKind, std::span<const DevicePiece>, int, DeviceStream) override {
     return {};
+  }
+  /// It has nobody to write to but itself, and copies nothing.
+  Result<void> exchange_messages(std::span<const DeviceMessage> messages, int,
+                                 DeviceStream) override {
+    if (messages.empty()) return {};
+    return invalid("messages of a rank alone: there is no other to send to or to receive from");
   }
   Result<std::unique_ptr<DeviceCollective>> split(int) override {
     return std::make_unique<SoleRankCollective>();

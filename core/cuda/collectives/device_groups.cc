@@ -54,16 +54,62 @@ DeviceCollective* DeviceGroups::of(CollectiveGroup group) {
   return found == groups_.end() ? nullptr : found->ranks.get();
 }
 
+Result<DeviceCollective*> DeviceGroups::made(CollectiveGroup group) {
+  if (DeviceCollective* const ranks = of(group)) return ranks;
+  return invalid("no communicator was made for the group " + mesh_.name_of(group) +
+                 ": name its axes when the groups are made");
+}
+
 Result<void> DeviceGroups::exchange(const PartWork& part, int channel, DeviceStream stream) {
+  if (has_no_blocks(part.collective.kind)) return exchange_without_blocks(part, channel, stream);
   if (auto ok = check_kind(part.collective.kind); !ok) return ok;
   const CollectiveGroup group = part.collective.group;
-  DeviceCollective* const ranks = of(group);
-  if (!ranks && mesh_.size_of(group) == 1) return {};
-  if (!ranks)
-    return invalid("no communicator was made for the group " + mesh_.name_of(group) +
-                   ": name its axes when the groups are made");
+  if (!of(group) && mesh_.size_of(group) == 1) return {};
+  const auto ranks = made(group);
+  HOCKET_TRY(ranks);
   find_pieces(part, mesh_, rank(), pieces_);
-  return ranks->exchange(part.collective.kind, pieces_, channel, stream);
+  return (*ranks)->exchange(part.collective.kind, pieces_, channel, stream);
+}
+
+Result<void> DeviceGroups::exchange_messages(CollectiveGroup group,
+                                             std::span<const DeviceMessage> messages, int channel,
+                                             DeviceStream stream) {
+  const auto ranks = made(group);
+  HOCKET_TRY(ranks);
+  return (*ranks)->exchange_messages(messages, channel, stream);
+}
+
+Result<void> DeviceGroups::exchange_without_blocks(const PartWork& part, int channel,
+                                                   DeviceStream stream) {
+  const CollectiveWork& work = part.collective;
+  const auto [members, own] = group_members(mesh_, work.group, rank());
+  if (auto ok = check_message(work, members.size(), own); !ok) return ok;
+  if (work.kind == CollectiveKind::broadcast) {
+    if (members.size() == 1) return {};
+    const auto ranks = made(work.group);
+    HOCKET_TRY(ranks);
+    const DevicePiece piece{work.values, static_cast<int>(work.peer)};
+    return (*ranks)->exchange(CollectiveKind::all_gather, {&piece, 1}, channel, stream);
+  }
+  messages_.clear();
+  const auto add = [&](ValueSpan values, std::size_t peer, bool sends) {
+    if (!values.empty()) messages_.push_back({values, static_cast<int>(peer), sends});
+  };
+  if (work.kind == CollectiveKind::all_to_all) {
+    const auto sent = exchanged_ranges(work, work.sent_counts);
+    const auto received = exchanged_ranges(work, work.received_counts);
+    for (std::size_t member = 0; member < members.size(); ++member) {
+      add(work.values.subspan(sent[member].begin, sent[member].size()), member, true);
+      add(work.received.subspan(received[member].begin, received[member].size()), member, false);
+    }
+  } else {
+    add(work.values, work.peer, work.kind == CollectiveKind::send);
+  }
+  if (messages_.empty()) return {};
+  if (members.size() > 1) return exchange_messages(work.group, messages_, channel, stream);
+  // A rank alone has no communicator, and copies by a message to itself among all ranks.
+  for (DeviceMessage& message : messages_) message.peer = rank();
+  return world_.exchange_messages(messages_, channel, stream);
 }
 
 Result<void> DeviceGroups::health() {

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "core/base/result.h"
@@ -29,10 +30,16 @@ class DeviceGroups {
   /// until all ranks have called it; nothing may be in flight.
   Result<void> open(int channels);
 
-  /// Puts `part` into `stream`; only its kind, group, values, blocks and bucket are used. All ranks
-  /// of a group must make the calls on a channel in the same order. Returns invalid_argument for
-  /// an unsupported kind, and for a group whose axes were not asked for.
+  /// Puts `part` into `stream`; only its kind, group, values, blocks, bucket, and what belongs to a
+  /// broadcast, an all-to-all or a message are used. All ranks of a group must make the calls on a
+  /// channel in the same order; both ranks of a message use one channel. Returns invalid_argument
+  /// for an unsupported kind, and for a group whose axes were not asked for.
   Result<void> exchange(const PartWork& part, int channel, DeviceStream stream);
+
+  /// Puts messages between members of `group` into `stream`, at once as in DeviceCollective. Peers
+  /// are members in ascending order of ranks.
+  Result<void> exchange_messages(CollectiveGroup group, std::span<const DeviceMessage> messages,
+                                 int channel, DeviceStream stream);
 
   /// As in DeviceCollective, for all groups.
   Result<void> health();
@@ -49,12 +56,16 @@ class DeviceGroups {
 
   /// Returns the collective of `group`; null if it was not made.
   DeviceCollective* of(CollectiveGroup group);
+  /// Returns the collective of a group of several ranks, or why there is none.
+  Result<DeviceCollective*> made(CollectiveGroup group);
+  Result<void> exchange_without_blocks(const PartWork& part, int channel, DeviceStream stream);
   Result<void> split();
 
   DeviceCollective& world_;
   const Mesh mesh_;
   const std::vector<AxisSet> axes_;
-  std::vector<DevicePiece> pieces_;  // scratch
+  std::vector<DevicePiece> pieces_;      // scratch
+  std::vector<DeviceMessage> messages_;  // scratch
   std::mutex mutex_;
   /// Set once groups_ changes no more.
   std::atomic<bool> is_split_ = false;

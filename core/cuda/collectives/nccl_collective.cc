@@ -35,6 +35,32 @@ Error nccl_error(std::string_view what, ncclResult_t result, ncclComm_t communic
   return {ErrorCode::unavailable, words};
 }
 
+ncclDataType_t nccl_type(ElementType type) {
+  switch (type) {
+    case ElementType::float32:
+      return ncclFloat32;
+    case ElementType::bfloat16:
+      return ncclBfloat16;
+    case ElementType::float16:
+      return ncclFloat16;
+  }
+  HOCKET_CHECK(false, "a type of elements");
+}
+
+ncclResult_t nccl_send(ValueSpan values, int to, ncclComm_t communicator, cudaStream_t stream) {
+  return nccl().send(values.data(), values.size(), nccl_type(values.type()), to, communicator,
+                     stream);
+}
+ncclResult_t nccl_receive(ValueSpan values, int from, ncclComm_t communicator,
+                          cudaStream_t stream) {
+  return nccl().receive(values.data(), values.size(), nccl_type(values.type()), from, communicator,
+                        stream);
+}
+
+const void* end_of(ValueSpan values) {
+  return values.bytes().data() + values.size_bytes();
+}
+
 /// Memory into which NCCL writes a communicator: immediately, or later from a thread of its own
 /// once the communicator is made. So the memory must outlive that write.
 class CommunicatorSlot {
@@ -113,6 +139,16 @@ class NcclCollective final : public DeviceCollective {
     });
   }
 
+  Result<void> exchange_messages(std::span<const DeviceMessage> messages, int channel,
+                                 DeviceStream stream) override {
+    return put("messages", channel, [&](ncclComm_t communicator) {
+      return at_once(messages, [&](const DeviceMessage& message) {
+        const auto call = message.sends ? nccl_send : nccl_receive;
+        return call(message.values, place_of(message.peer), communicator, cuda_stream(stream));
+      });
+    });
+  }
+
   Result<std::unique_ptr<DeviceCollective>> split(int group) override {
     HOCKET_CHECK(group >= 0, "groups are counted from 0");
     auto part = std::make_unique<NcclCollective>(options_);
@@ -180,20 +216,27 @@ class NcclCollective final : public DeviceCollective {
   ncclResult_t exchange(CollectiveKind kind, std::span<const DevicePiece> pieces,
                         ncclComm_t communicator, cudaStream_t stream) const {
     if (kind != CollectiveKind::all_reduce && are_in_place(pieces)) {
-      const std::span<float> own = pieces[static_cast<std::size_t>(place_of(rank_))].values;
-      float* const all = pieces.front().values.data();
+      const ValueSpan own = pieces[static_cast<std::size_t>(place_of(rank_))].values;
+      void* const all = pieces.front().values.data();
+      const ncclDataType_t type = nccl_type(own.type());
       return kind == CollectiveKind::reduce_scatter
-                 ? nccl().reduce_scatter(all, own.data(), own.size(), ncclFloat32, ncclSum,
-                                         communicator, stream)
-                 : nccl().all_gather(own.data(), all, own.size(), ncclFloat32, communicator,
-                                     stream);
+                 ? nccl().reduce_scatter(all, own.data(), own.size(), type, ncclSum, communicator,
+                                         stream)
+                 : nccl().all_gather(own.data(), all, own.size(), type, communicator, stream);
     }
     if (pieces.empty()) return ncclSuccess;
     if (pieces.size() == 1) return exchange(kind, pieces.front(), communicator, stream);
+    return at_once(pieces, [&](const DevicePiece& piece) {
+      return exchange(kind, piece, communicator, stream);
+    });
+  }
+  /// Makes a call for each of `items`, all of which NCCL then launches together.
+  template <class Item>
+  static ncclResult_t at_once(std::span<const Item> items, const auto& call) {
     ncclResult_t result = nccl().group_start();
     if (result != ncclSuccess) return result;
-    for (const DevicePiece& piece : pieces) {
-      result = exchange(kind, piece, communicator, stream);
+    for (const Item& item : items) {
+      result = call(item);
       if (result != ncclSuccess && result != ncclInProgress) break;
     }
     // The group must be ended in any case.
@@ -202,17 +245,17 @@ class NcclCollective final : public DeviceCollective {
   }
   ncclResult_t exchange(CollectiveKind kind, const DevicePiece& piece, ncclComm_t communicator,
                         cudaStream_t stream) const {
-    float* const values = piece.values.data();
+    void* const values = piece.values.data();
+    const ncclDataType_t type = nccl_type(piece.values.type());
     const std::size_t size = piece.values.size();
     const int owner = place_of(piece.owner);
     switch (kind) {
       case CollectiveKind::all_reduce:
-        return nccl().all_reduce(values, values, size, ncclFloat32, ncclSum, communicator, stream);
+        return nccl().all_reduce(values, values, size, type, ncclSum, communicator, stream);
       case CollectiveKind::reduce_scatter:
-        return nccl().reduce(values, values, size, ncclFloat32, ncclSum, owner, communicator,
-                             stream);
+        return nccl().reduce(values, values, size, type, ncclSum, owner, communicator, stream);
       case CollectiveKind::all_gather:
-        return nccl().broadcast(values, values, size, ncclFloat32, owner, communicator, stream);
+        return nccl().broadcast(values, values, size, type, owner, communicator, stream);
       case CollectiveKind::broadcast:
       case CollectiveKind::all_to_all:
       case CollectiveKind::push:
@@ -229,8 +272,7 @@ class NcclCollective final : public DeviceCollective {
     if (pieces.size() != static_cast<std::size_t>(world_size_)) return false;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       const bool follows = i == 0 || (pieces[i].values.size() == pieces[0].values.size() &&
-                                      pieces[i].values.data() == pieces[i - 1].values.data() +
-                                                                     pieces[i - 1].values.size());
+                                      pieces[i].values.data() == end_of(pieces[i - 1].values));
       if (!follows || place_of(pieces[i].owner) != static_cast<int>(i)) return false;
     }
     return true;

@@ -29,6 +29,8 @@ void find_nccl_functions(FunctionLookup& library, NcclFunctions& f) {
   library.find("ncclReduceScatter", f.reduce_scatter);
   library.find("ncclAllGather", f.all_gather);
   library.find("ncclBroadcast", f.broadcast);
+  library.find("ncclSend", f.send);
+  library.find("ncclRecv", f.receive);
 }
 
 Result<NcclFunctions> load_nccl_now() {

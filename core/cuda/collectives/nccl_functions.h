@@ -30,6 +30,8 @@ struct NcclFunctions {
   decltype(ncclReduceScatter)* reduce_scatter;
   decltype(ncclAllGather)* all_gather;
   decltype(ncclBroadcast)* broadcast;
+  decltype(ncclSend)* send;
+  decltype(ncclRecv)* receive;
 };
 
 /// Returns the functions, which live as long as the process; unavailable when no library is found

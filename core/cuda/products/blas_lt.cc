@@ -26,7 +26,15 @@ Result<void> checked(const char* what, cublasStatus_t status) {
 }
 
 cudaDataType_t cuda_type(ElementType type) {
-  return type == ElementType::float32 ? CUDA_R_32F : CUDA_R_16BF;
+  switch (type) {
+    case ElementType::float32:
+      return CUDA_R_32F;
+    case ElementType::bfloat16:
+      return CUDA_R_16BF;
+    case ElementType::float16:
+      return CUDA_R_16F;
+  }
+  HOCKET_CHECK(false, "a type of elements");
 }
 
 /// Returns the epilogue in cuBLASLt's view, where b is the first matrix and rows of the result are
@@ -206,9 +214,7 @@ class BlasLt final : public MatrixProducts {
   }
 
   static std::string words_of(const ColumnMajorProduct& kind) {
-    const auto type = [](ElementType t) {
-      return t == ElementType::float32 ? "float32" : "bfloat16";
-    };
+    const auto type = [](ElementType t) { return std::string(to_string(t)); };
     const std::int64_t inner = kind.transpose_second ? kind.second.columns : kind.second.rows;
     return "matrix product with c " + std::to_string(kind.result.columns) + " × " +
            std::to_string(kind.result.rows) + " of " + type(kind.result.type) + ", inner size " +

@@ -8,8 +8,8 @@
 #include <cstdint>
 
 #include "core/base/result.h"
-#include "core/cuda/driver/element_type.h"
 #include "core/cuda/products/matrix_product.h"
+#include "core/step/element_type.h"
 
 namespace hocket {
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 
 #include "core/base/result.h"
-#include "core/cuda/driver/element_type.h"
 #include "core/cuda/executor/device_task.h"
+#include "core/step/element_type.h"
 
 namespace hocket {
 

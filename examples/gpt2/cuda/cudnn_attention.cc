@@ -10,7 +10,7 @@
 
 #include "core/base/check.h"
 #include "core/cuda/driver/cuda_stream.h"
-#include "core/cuda/driver/element_type.h"
+#include "core/step/element_type.h"
 #include "examples/gpt2/cuda/attention_graph.h"
 #include "examples/gpt2/cuda/attention_layout.h"
 #include "examples/gpt2/cuda/cudnn_functions.h"

@@ -17,7 +17,7 @@
 
 #include "core/base/result.h"
 #include "core/cuda/driver/device_driver.h"
-#include "core/cuda/driver/element_type.h"
+#include "core/step/element_type.h"
 #include "examples/gpt2/model/ops.h"
 
 namespace hocket::kernels {

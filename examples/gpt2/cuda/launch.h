@@ -21,7 +21,7 @@
 
 #include "core/base/result.h"
 #include "core/cuda/driver/device_driver.h"
-#include "core/cuda/driver/element_type.h"
+#include "core/step/element_type.h"
 
 namespace hocket::kernels {
 
@@ -71,6 +71,7 @@ template <class Body>
 Result<void> dispatch(ElementType type, std::size_t width,
                       std::initializer_list<const void*> buffers, const Body& body) {
   const bool whole = are_aligned(buffers) && width * element_bytes(type) % 16 == 0;
+  if (type == ElementType::float16) return invalid("float16: the kernels take float32 or bfloat16");
   if (type == ElementType::bfloat16) {
     return whole ? body.template operator()<__nv_bfloat16, 8>()
                  : body.template operator()<__nv_bfloat16, 1>();

@@ -5,9 +5,9 @@
 // One thread at a time.
 
 #include "core/base/result.h"
-#include "core/cuda/driver/element_type.h"
 #include "core/cuda/executor/device_task.h"
 #include "core/cuda/products/matrix_product.h"
+#include "core/step/element_type.h"
 #include "examples/gpt2/model/ops.h"
 
 namespace hocket {

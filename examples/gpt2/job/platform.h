@@ -13,10 +13,10 @@
 #include "core/base/result.h"
 #include "core/collective/collective.h"
 #include "core/collective/parameter_servers.h"
-#include "core/cuda/driver/element_type.h"
 #include "core/placement/offload_memory.h"
 #include "core/protocol/topology.h"
 #include "core/scheduler/executor.h"
+#include "core/step/element_type.h"
 #include "examples/gpt2/model/backend.h"
 #include "profiler/session/device_recorder.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "core/base/check.h"
-#include "core/cuda/driver/element_type.h"
+#include "core/step/element_type.h"
 #include "core/step/task.h"
 #include "job/step/submitter.h"
 

@@ -8,12 +8,13 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -46,6 +47,25 @@ class ModelGroup {
     if (!std::exchange(meeting.ended, true)) carry_out(meeting);
     return true;
   }
+  /// Takes what there is of the `messages` of rank `rank`, the numbers of which count those between
+  /// two ranks on a channel; returns whether all have arrived.
+  bool exchange(int channel, int rank, std::span<const DeviceMessage> messages,
+                std::span<const std::uint64_t> numbers) {
+    std::lock_guard lock(mutex_);
+    if (is_aborted_) return true;
+    bool all = true;
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+      const DeviceMessage& side = messages[i];
+      const int from = side.sends ? rank : side.peer, to = side.sends ? side.peer : rank;
+      Message& message = messages_[{channel, from, to, numbers[i]}];
+      (side.sends ? message.sent : message.received) = side.values;
+      if (message.sent && message.received && !std::exchange(message.has_arrived, true))
+        copy(*message.sent, *message.received);
+      all = all && message.has_arrived;
+    }
+    return all;
+  }
+
   void abort() {
     std::lock_guard lock(mutex_);
     is_aborted_ = true;
@@ -80,6 +100,10 @@ class ModelGroup {
     std::vector<const Exchange*> of_ranks;
     bool ended = false;
   };
+  struct Message {
+    std::optional<ValueSpan> sent, received;
+    bool has_arrived = false;
+  };
   struct Split {
     std::map<int, int> groups;  // by rank
     std::map<int, std::unique_ptr<ModelGroup>> parts;
@@ -97,7 +121,7 @@ class ModelGroup {
   /// Exchanges the pieces at `index`.
   static void carry_out(const Meeting& meeting, CollectiveKind kind, std::size_t index) {
     const DevicePiece& first = meeting.of_ranks.front()->pieces[index];
-    std::vector<std::span<float>> values;
+    std::vector<ValueSpan> values;
     for (const Exchange* exchange : meeting.of_ranks) {
       const DevicePiece& piece = exchange->pieces[index];
       HOCKET_CHECK(piece.owner == first.owner && piece.values.size() == first.values.size(),
@@ -105,13 +129,13 @@ class ModelGroup {
       values.push_back(piece.values);
     }
     const auto owner = static_cast<std::size_t>(first.owner);
-    for (std::size_t i = 0; i < first.values.size(); ++i) {
-      float result = 0;
-      for (const auto& of_rank : values) result += of_rank[i];
-      if (kind == CollectiveKind::all_gather) result = values[owner][i];
-      for (std::size_t rank = 0; rank < values.size(); ++rank) {
-        const bool has_result = kind != CollectiveKind::reduce_scatter || rank == owner;
-        values[rank][i] = has_result ? result : std::numeric_limits<float>::quiet_NaN();
+    if (kind != CollectiveKind::all_gather) add_up(values, values[owner]);
+    for (std::size_t rank = 0; rank < values.size(); ++rank) {
+      if (rank == owner) continue;
+      if (kind == CollectiveKind::reduce_scatter) {
+        make_undefined(values[rank]);
+      } else {
+        copy(values[owner], values[rank]);
       }
     }
   }
@@ -121,6 +145,7 @@ class ModelGroup {
   std::condition_variable split_;
   // Guarded by mutex_:
   std::map<std::pair<int, std::uint64_t>, Meeting> meetings_;
+  std::map<std::tuple<int, int, int, std::uint64_t>, Message> messages_;  // by channel, from, to
   std::map<std::uint64_t, Split> splits_;
   bool is_aborted_ = false;
 };
@@ -156,6 +181,29 @@ class ModelCollective final : public DeviceCollective {
         });
     return {};
   }
+  Result<void> exchange_messages(std::span<const DeviceMessage> messages, int channel,
+                                 DeviceStream stream) override {
+    std::vector<Region> regions;
+    for (const DeviceMessage& message : messages)
+      regions.push_back(message.sends ? reads(message.values) : writes(message.values));
+    struct Batch {
+      std::vector<DeviceMessage> messages;
+      std::vector<std::uint64_t> numbers;
+    };
+    const auto batch = std::make_shared<Batch>();
+    batch->messages.assign(messages.begin(), messages.end());
+    // Numbered when they are first tried, since a captured batch runs more than once.
+    device_.launch(
+        stream, regions, [batch] { batch->numbers.clear(); },
+        [this, batch, channel] {
+          if (batch->numbers.empty()) {
+            for (const DeviceMessage& message : batch->messages)
+              batch->numbers.push_back(message_numbers_[{channel, message.peer, message.sends}]++);
+          }
+          return group_.exchange(channel, rank_, batch->messages, batch->numbers);
+        });
+    return {};
+  }
   Result<std::unique_ptr<DeviceCollective>> split(int group) override {
     const auto [part, place] = group_.split(splits_++, rank_, group);
     return std::make_unique<ModelCollective>(*part, device_, place);
@@ -179,6 +227,8 @@ class ModelCollective final : public DeviceCollective {
   ModelDevice& device_;
   const int rank_;
   std::vector<std::uint64_t> numbers_;  // by channel: exchanges so far
+  /// Messages so far, by channel, peer and direction.
+  std::map<std::tuple<int, int, bool>, std::uint64_t> message_numbers_;
   std::uint64_t splits_ = 0;
   std::minstd_rand random_{static_cast<unsigned>(rank_) + 1};
 };

@@ -11,10 +11,11 @@
 #include <iterator>
 #include <map>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "core/collective/value_span.h"
 
 namespace hocket {
 
@@ -25,10 +26,10 @@ struct Region {
   bool writes = false;
 };
 
-inline Region reads(std::span<const float> values) {
+inline Region reads(ValueSpan values) {
   return {values.data(), values.size_bytes(), false};
 }
-inline Region writes(std::span<const float> values) {
+inline Region writes(ValueSpan values) {
   return {values.data(), values.size_bytes(), true};
 }
 

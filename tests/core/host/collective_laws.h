@@ -13,14 +13,18 @@
 #include <vector>
 
 #include "core/collective/collective.h"
+#include "core/collective/collective_blocks.h"
+#include "tests/core/collective/typed_values.h"
 #include "tests/core/step/random_mesh.h"
 
 namespace hocket {
 
-/// Returns the initial value i of `rank`: a small integer, so that sums are exact in any order.
-inline float integer_value(std::int64_t rank, std::size_t i, std::uint64_t seed) {
+/// Returns the initial value i of `rank`: a small integer, so that float32 sums are exact in any
+/// order, and those of 16 bits are if they are rounded once.
+inline float integer_value(std::int64_t rank, std::size_t i, std::uint64_t seed,
+                           std::int64_t range = 256) {
   const auto mixed = (seed + static_cast<std::uint64_t>(rank) * 1'000'003 + i) * 2'654'435'761u;
-  return static_cast<float>(static_cast<std::int64_t>(mixed >> 8 & 255) - 128);
+  return static_cast<float>(static_cast<std::int64_t>(mixed >> 8) % range - range / 2);
 }
 
 /// One to eight ranks on one or several hosts, with and without axes.
@@ -41,8 +45,8 @@ inline std::vector<Mesh> law_meshes() {
 
 /// A random work with the values of `collective`'s rank.
 struct LawWork {
-  LawWork(const Collective& collective, std::uint64_t seed)
-      : mesh(collective.mesh()), rank(collective.rank()), seed(seed) {
+  LawWork(const Collective& collective, std::uint64_t seed, std::int64_t range = 256)
+      : mesh(collective.mesh()), rank(collective.rank()), seed(seed), range(range) {
     std::mt19937_64 random(seed);
     const auto below = [&](std::size_t limit) { return random() % limit; };
     work.kind = kCollectiveKinds[below(3)];
@@ -50,11 +54,13 @@ struct LawWork {
     grid = mesh.grid_of(work.group.axes);
     index = mesh.index_in(work.group.axes, rank);
     const std::size_t sizes[] = {1 + below(3), 1 + below(64), 1 + below(5000), below(150'000)};
-    values.resize(sizes[below(4)]);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = integer_value(rank, i, seed);
-    work.values = values;
+    type = random_type(random);
+    values = TypedValues(type, sizes[below(4)]);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values.set(i, integer_value(rank, i, seed, range));
+    work.values = values.span();
     const auto bytes = static_cast<std::int64_t>(work.values.size_bytes());
-    block_size = static_cast<std::size_t>(block_bytes(bytes, grid.ranks)) / sizeof(float);
+    block_size = static_cast<std::size_t>(block_bytes(bytes, grid.ranks)) / element_bytes(type);
     work.index = seed;
     if (below(2) == 0) return;
     work.begin = below(200);
@@ -83,7 +89,7 @@ struct LawWork {
     return false;
   }
   float initial(std::int64_t other, std::size_t i) const {
-    return integer_value(mesh.rank_at(work.group.axes, rank, other), i, seed);
+    return integer_value(mesh.rank_at(work.group.axes, rank, other), i, seed, range);
   }
   /// Returns whether value i belongs to the group and to the part.
   bool takes(std::size_t i) const {
@@ -95,19 +101,20 @@ struct LawWork {
     float sum = 0;
     for (std::int64_t other = 0; other < grid.ranks; ++other)
       if (is_member(other)) sum += initial(other, i);
-    return sum;
+    return rounded(type, sum);
   }
 
   void check() const {
     SCOPED_TRACE(testing::Message()
                  << "seed " << seed << ": " << to_string(work.kind) << " "
-                 << mesh.name_of(work.group) << " of " << values.size() << " values, of each block "
-                 << work.begin << " to " << work.end << ", on rank " << rank << " of "
-                 << mesh.grid().ranks << ", " << mesh.grid().ranks_per_host << " a host");
+                 << mesh.name_of(work.group) << " of " << values.size() << " values of "
+                 << to_string(type) << ", of each block " << work.begin << " to " << work.end
+                 << ", on rank " << rank << " of " << mesh.grid().ranks << ", "
+                 << mesh.grid().ranks_per_host << " a host");
     for (std::size_t i = 0; i < values.size(); ++i) {
       const bool undefined = work.kind == CollectiveKind::reduce_scatter && owner(i) != index;
       if (takes(i) && undefined) continue;
-      const float expected = !takes(i) ? integer_value(rank, i, seed)
+      const float expected = !takes(i) ? integer_value(rank, i, seed, range)
                              : work.kind == CollectiveKind::all_gather ? initial(owner(i), i)
                                                                        : sum(i);
       ASSERT_EQ(values[i], expected) << "value " << i;
@@ -117,16 +124,20 @@ struct LawWork {
   const Mesh& mesh;
   const std::int64_t rank;
   const std::uint64_t seed;
-  RankGrid grid;           // of the group's axes
-  std::int64_t index = 0;  // of the rank in it
-  std::vector<float> values;
+  const std::int64_t range;  // of the values
+  RankGrid grid;             // of the group's axes
+  std::int64_t index = 0;    // of the rank in it
+  ElementType type = ElementType::float32;
+  TypedValues values{ElementType::float32, 0};
   CollectiveWork work;
   std::size_t block_size = 0;
 };
 
-inline void expect_laws_of_random_works(Collective& collective, std::uint64_t seed, int works) {
+/// A collective that rounds after each addition has exact sums of 16 bits only of a small `range`.
+inline void expect_laws_of_random_works(Collective& collective, std::uint64_t seed, int works,
+                                        std::int64_t range = 256) {
   for (int i = 0; i < works; ++i) {
-    LawWork law(collective, seed + static_cast<std::uint64_t>(i));
+    LawWork law(collective, seed + static_cast<std::uint64_t>(i), range);
     const auto ok = collective.run(law.work);
     ASSERT_TRUE(ok) << "seed " << law.seed << ": " << ok.error().message;
     law.check();
@@ -149,30 +160,31 @@ inline void expect_message_arrives(Collective& collective, std::uint64_t seed) {
   const std::size_t size = sizes[below(4)];
   SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << mesh.name_of(group) << ", " << size
                                   << " values, rank " << collective.rank());
+  const ElementType type = random_type(random);
   const auto values_of = [&](std::size_t member, std::size_t count) {
     std::vector<float> values(count);
     for (std::size_t i = 0; i < count; ++i) values[i] = integer_value(ranks[member], i, seed);
     return values;
   };
-  std::vector<float> values = values_of(own, size);
+  TypedValues values(type, values_of(own, size));
   const std::size_t kind = below(3), root = below(members), shift = 1 + below(members);
   if (kind == 0) {
     const auto ok = collective.run({.kind = CollectiveKind::broadcast,
                                     .group = group,
-                                    .values = values,
+                                    .values = values.span(),
                                     .index = seed,
                                     .peer = root});
     ASSERT_TRUE(ok) << ok.error().message;
-    ASSERT_EQ(values, values_of(root, size));
+    ASSERT_EQ(values.floats(), values_of(root, size));
     return;
   }
   if (kind == 1 && shift < members) {
     // Sends to one neighbour and receives from the other, at once, since each waits for the other.
-    std::vector<float> received(size);
+    TypedValues received(type, size);
     std::jthread sender([&] {
       const auto ok = collective.run({.kind = CollectiveKind::send,
                                       .group = group,
-                                      .values = values,
+                                      .values = values.span(),
                                       .index = seed,
                                       .peer = (own + shift) % members});
       EXPECT_TRUE(ok) << ok.error().message;
@@ -180,12 +192,12 @@ inline void expect_message_arrives(Collective& collective, std::uint64_t seed) {
     const std::size_t from = (own + members - shift) % members;
     const auto ok = collective.run({.kind = CollectiveKind::receive,
                                     .group = group,
-                                    .values = received,
+                                    .values = received.span(),
                                     .index = seed,
                                     .peer = from});
     sender.join();
     ASSERT_TRUE(ok) << ok.error().message;
-    ASSERT_EQ(received, values_of(from, size));
+    ASSERT_EQ(received.floats(), values_of(from, size));
     return;
   }
   // All ranks know all counts; every third is 0.
@@ -199,16 +211,24 @@ inline void expect_message_arrives(Collective& collective, std::uint64_t seed) {
     sent += counts[own][m];
     received_values += counts[m][own];
   }
-  values = values_of(own, sent);
-  std::vector<float> received(received_values);
-  const auto ok = collective.run({.kind = CollectiveKind::all_to_all,
-                                  .group = group,
-                                  .values = values,
-                                  .index = seed,
-                                  .received = received,
-                                  .sent_counts = counts[own],
-                                  .received_counts = received_counts});
-  ASSERT_TRUE(ok) << ok.error().message;
+  values = TypedValues(type, values_of(own, sent));
+  TypedValues received(type, received_values);
+  // In one or in several parts, of which the last has whatever is left.
+  const std::size_t cut = below(3) == 0 ? 0 : 1 + below(1 + size / 16);
+  std::vector<ValueRange> parts{{0, 0}};
+  if (cut > 0) parts = {{0, cut}, {cut, 3 * cut}, {3 * cut, ~std::size_t{0}}};
+  for (const ValueRange& part : parts) {
+    const auto ok = collective.run({.kind = CollectiveKind::all_to_all,
+                                    .group = group,
+                                    .values = values.span(),
+                                    .begin = part.begin,
+                                    .end = part.end,
+                                    .index = seed,
+                                    .received = received.span(),
+                                    .sent_counts = counts[own],
+                                    .received_counts = received_counts});
+    ASSERT_TRUE(ok) << ok.error().message;
+  }
   std::vector<float> expected;
   for (std::size_t m = 0; m < members; ++m) {
     std::size_t begin = 0, end = 0;
@@ -219,7 +239,7 @@ inline void expect_message_arrives(Collective& collective, std::uint64_t seed) {
     const auto all = values_of(m, end);
     expected.insert(expected.end(), all.begin() + static_cast<std::ptrdiff_t>(begin), all.end());
   }
-  ASSERT_EQ(received, expected);
+  ASSERT_EQ(received.floats(), expected);
 }
 
 inline void expect_messages_arrive(Collective& collective, std::uint64_t seed, int messages) {
@@ -261,6 +281,12 @@ inline void expect_wrong_messages_are_refused(Collective& collective) {
   counts.assign(members, 0);
   counts[own] = 4;
   all_to_all(other, counts);  // keeps 3 and gets 4 of its own
+  std::vector<BFloat16> halves(4);
+  refused({.kind = CollectiveKind::all_to_all,
+           .values = {},
+           .received = halves,
+           .sent_counts = counts,
+           .received_counts = counts});
 }
 
 /// One collective of a chain over the same values.

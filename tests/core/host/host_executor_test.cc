@@ -59,7 +59,7 @@ class AddingCollective final : public Collective {
   Result<std::string> hear() override { return std::string(); }
   Result<void> run(const CollectiveWork& work) override {
     asked = work;
-    for (float& value : work.values) value += 1;
+    for (float& value : work.values.as<float>()) value += 1;
     if (fails) return failure(ErrorCode::unavailable, "another rank is gone");
     return {};
   }
@@ -103,7 +103,7 @@ TEST(HostExecutor, ABucketIsOneBufferToTheCollectiveAndComesBackInItsPlaces) {
   AddingCollective collective;
   HostExecutor executor(collective, clock);
   std::vector<float> first{1, 2, 3}, second{}, third{4, 5};
-  const std::vector<std::span<float>> bucket{first, second, third};
+  const std::vector<ValueSpan> bucket{first, second, third};
   PartWork part;
   part.bucket = bucket;
   part.bytes = 20;

@@ -65,6 +65,34 @@ TEST(LocalCollective, MessagesArriveInEveryGroup) {
       3, [](int, Collective& collective) { expect_wrong_messages_are_refused(collective); });
 }
 
+// The one that fails a part carries out all others.
+TEST(ObservedCollective, KeepsTheLaws) {
+  const std::uint64_t seed = std::random_device()();
+  for (const Mesh& mesh : law_meshes()) {
+    run_local_mesh(
+        mesh,
+        [&](int, Collective& collective) {
+          ObservedCollective observed(collective, seed + 1'000);
+          expect_laws_of_random_works(observed, seed, 30);
+          expect_messages_arrive(observed, seed + 100, 20);
+          std::vector<float> values(4);
+          EXPECT_FALSE(observed.all_reduce(values, seed + 1'000));
+        },
+        kLimitNs);
+  }
+}
+
+TEST(LocalCollective, RanksWhoseValuesDifferInTypeAreToldSo) {
+  run_local_ranks(2, [](int rank, Collective& collective) {
+    std::vector<BFloat16> halves(4);
+    std::vector<Float16> others(4);
+    const auto ok = collective.run({.kind = CollectiveKind::all_gather,
+                                    .values = rank == 0 ? ValueSpan(halves) : ValueSpan(others)});
+    ASSERT_FALSE(ok);
+    EXPECT_THAT(ok.error().message, testing::HasSubstr("the kind, type or size"));
+  });
+}
+
 TEST(LocalCollective, RanksWhoseMessagesDifferInSizeAreToldSo) {
   run_local_ranks(2, [](int rank, Collective& collective) {
     std::vector<float> values(rank == 0 ? 4 : 5);

@@ -50,7 +50,8 @@ class ObservedCollective final : public Collective {
     if (work.index == fail_at_) return failure(ErrorCode::unavailable, "injected failure");
     {
       std::lock_guard lock(mutex_);
-      parts_.push_back({work.index, work.values.data(), work.values.size()});
+      const auto* const begin = static_cast<const float*>(work.values.data());
+      parts_.push_back({work.index, begin, work.values.size()});
     }
     return link_.run(work);
   }

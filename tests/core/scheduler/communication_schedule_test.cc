@@ -142,7 +142,7 @@ TEST_F(CommunicationScheduleTest, AsManyPartsAreTakenAsThereAreChannels) {
 
 TEST_F(CommunicationScheduleTest, FollowsAStaticOrder) {
   auto config = options(CollectiveOrder::static_order);
-  config.static_order = {1, 0, 1};
+  config.static_order = std::vector<std::uint32_t>{1, 0, 1};
   CommunicationSchedule schedule(config);
   const auto a = add(schedule, 4096), b = add(schedule, 2 * 4096);
   for (int step = 0; step < 2; ++step) {
@@ -158,7 +158,7 @@ TEST_F(CommunicationScheduleTest, FollowsAStaticOrder) {
 // A job must never hang or fail because a step differs from the one that was recorded.
 TEST_F(CommunicationScheduleTest, StepsThatAreNotThoseOfTheStaticOrderRunAsEnqueued) {
   auto config = options(CollectiveOrder::static_order);
-  config.static_order = {1, 0, 1};
+  config.static_order = std::vector<std::uint32_t>{1, 0, 1};
   CommunicationSchedule schedule(config);
   const auto a = add(schedule, 4096), b = add(schedule, 2 * 4096), c = add(schedule, 4096);
   const std::vector<std::vector<std::uint32_t>> steps{{a}, {b, a}, {a, c}, {a, b}, {a, b, c}, {}};
@@ -176,7 +176,7 @@ TEST_F(CommunicationScheduleTest, StepsThatAreNotThoseOfTheStaticOrderRunAsEnque
 
 TEST_F(CommunicationScheduleTest, AStepThatIsKnownToDifferStartsAtOnce) {
   auto config = options(CollectiveOrder::static_order);
-  config.static_order = {1, 0, 1};
+  config.static_order = std::vector<std::uint32_t>{1, 0, 1};
   CommunicationSchedule schedule(config);
   const auto large = add(schedule, 2 * 4096);
   EXPECT_TRUE(schedule.enqueue(large));
@@ -186,7 +186,7 @@ TEST_F(CommunicationScheduleTest, AStepThatIsKnownToDifferStartsAtOnce) {
 
 TEST_F(CommunicationScheduleTest, ATensorIsWaitedForBeforeTheStaticOrderIsComplete) {
   auto config = options(CollectiveOrder::static_order);
-  config.static_order = {1, 0, 1};
+  config.static_order = std::vector<std::uint32_t>{1, 0, 1};
   CommunicationSchedule schedule(config);
   const auto a = add(schedule, 4096), b = add(schedule, 2 * 4096);
   for (int step = 0; step < 2; ++step) {

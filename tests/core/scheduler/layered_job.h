@@ -26,7 +26,7 @@ struct LayeredJob {
   std::size_t values = 3000;
   std::uint64_t timing_seed = 0;
   /// Order of collectives; used for order=static only.
-  std::vector<std::uint32_t> static_order = {};
+  std::optional<std::vector<std::uint32_t>> static_order = {};
   /// Captures the step once and launches it.
   bool captures = false;
   /// Longest delay, as a sleep, so that other threads run meanwhile; 0: short spins.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <deque>
 #include <vector>
 
 #include "core/description/step_programs.h"
@@ -19,7 +20,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::size_t kItemValues = 512;
+constexpr std::size_t kItemValues = 3000;
 constexpr int kStepsOfRanks = 3;
 
 /// The values of a rank's data, and what its tasks do with them.
@@ -38,6 +39,9 @@ struct RankData {
     return std::span(items[task.accesses.front().data.index])
         .first(static_cast<std::size_t>(task.bytes) / sizeof(float));
   }
+  std::span<float> received(const StepTask& all_to_all) {
+    return items[all_to_all.accesses.back().data.index];
+  }
 
   void compute(const StepTask& task) {
     for (std::size_t i = 0; i < kItemValues; ++i) {
@@ -50,20 +54,50 @@ struct RankData {
   }
 };
 
-/// Returns a random job in which each communication is of one data item, as the scheduler has them.
+/// Returns how many values a member of an all-to-all sends to another: any number up to the bound
+/// that the size of the task stands for.
+std::size_t exchanged(const StepTask& task, std::size_t members, std::size_t from, std::size_t to) {
+  const std::size_t most = static_cast<std::size_t>(task.bytes) / sizeof(float) / members;
+  return (from * 911 + to * 577 + most / 2) % (most + 1);
+}
+
+/// Returns how many the member sends to each; with `receives`, how many it gets from each.
+std::vector<std::size_t> exchanged_counts(const StepTask& task, std::size_t members,
+                                          std::size_t own, bool receives) {
+  std::vector<std::size_t> counts;
+  for (std::size_t other = 0; other < members; ++other)
+    counts.push_back(receives ? exchanged(task, members, other, own)
+                              : exchanged(task, members, own, other));
+  return counts;
+}
+
+std::size_t root_of(const StepTask& broadcast, std::size_t members) {
+  return static_cast<std::size_t>(broadcast.bytes) / sizeof(float) % members;
+}
+
+/// Returns a random job whose communications are such as the scheduler has: each of one data item,
+/// an all-to-all of two.
 StepDescription random_job(std::uint64_t seed) {
+  constexpr CollectiveKind kKinds[] = {CollectiveKind::all_reduce, CollectiveKind::broadcast,
+                                       CollectiveKind::all_to_all};
   StepDescription step = RandomJob(seed).make();
+  const Mesh mesh = mesh_of(step);
   std::uint32_t count = 0;
   for (RankProgram& program : step.programs) {
     for (StepTask& task : program.tasks) {
       if (!task.collective) continue;
-      task.bytes = (task.bytes % static_cast<std::int64_t>(kItemValues) + 1) *
-                   static_cast<std::int64_t>(sizeof(float));
-      const DataId data{1 + count++ % 3};
-      if (!is_message(*task.collective)) task.collective = CollectiveKind::all_reduce;
+      std::int64_t values = task.bytes % static_cast<std::int64_t>(kItemValues) + 1;
+      if (!is_message(*task.collective))
+        task.collective = kKinds[static_cast<std::size_t>(values) % std::size(kKinds)];
+      const std::int64_t members = mesh.size_of(task.group);
+      // A bound for each member.
+      if (task.collective == CollectiveKind::all_to_all) values = values / members * members;
+      task.bytes = values * static_cast<std::int64_t>(sizeof(float));
+      const DataId data{1 + count++ % 3}, other{1 + count % 3};
       task.accesses = {*task.collective == CollectiveKind::send      ? read(data)
                        : *task.collective == CollectiveKind::receive ? write(data)
                                                                      : update(data)};
+      if (task.collective == CollectiveKind::all_to_all) task.accesses = {read(data), write(other)};
     }
   }
   return step;
@@ -132,21 +166,50 @@ class SerialJob {
       ++next_[to];
       return true;
     }
-    std::vector<std::span<float>> ranges;
+    std::vector<std::span<float>> ranges, received;
     for (const std::int64_t member : members) {
       const auto at = static_cast<std::size_t>(member);
       const StepTask* const other = task_of(at);
       if (!other || other->collective != task.collective || other->group != task.group)
         return false;
       ranges.push_back(data[at].range(*other));
+      received.push_back(data[at].received(*other));
     }
+    if (task.collective == CollectiveKind::all_to_all) {
+      exchange(task, ranges, received);
+    } else if (task.collective == CollectiveKind::broadcast) {
+      const std::span<float> root = ranges[root_of(task, ranges.size())];
+      for (const std::span<float> range : ranges)
+        if (range.data() != root.data()) std::ranges::copy(root, range.begin());
+    } else {
+      sum(ranges);
+    }
+    for (const std::int64_t member : members) ++next_[static_cast<std::size_t>(member)];
+    return true;
+  }
+
+  static void sum(const std::vector<std::span<float>>& ranges) {
     for (std::size_t i = 0; i < ranges.front().size(); ++i) {
       float sum = ranges.front()[i];
       for (std::size_t m = 1; m < ranges.size(); ++m) sum += ranges[m][i];
       for (const std::span<float> range : ranges) range[i] = sum;
     }
-    for (const std::int64_t member : members) ++next_[static_cast<std::size_t>(member)];
-    return true;
+  }
+
+  static void exchange(const StepTask& task, const std::vector<std::span<float>>& sent,
+                       const std::vector<std::span<float>>& received) {
+    const std::size_t members = sent.size();
+    std::vector<std::size_t> next(members);
+    for (std::size_t from = 0; from < members; ++from) {
+      std::size_t begin = 0;
+      for (std::size_t to = 0; to < members; ++to) {
+        const std::size_t count = exchanged(task, members, from, to);
+        std::ranges::copy(sent[from].subspan(begin, count),
+                          received[to].begin() + static_cast<std::ptrdiff_t>(next[to]));
+        begin += count;
+        next[to] += count;
+      }
+    }
   }
 
   const Mesh mesh_;
@@ -155,8 +218,11 @@ class SerialJob {
   std::vector<std::size_t> next_;
 };
 
+/// The counts of the all-to-alls of a step, which the scheduler reads when they run.
+using Counts = std::deque<std::vector<std::size_t>>;
+
 void submit(Scheduler& scheduler, const StepDescription& program, const Mesh& mesh,
-            std::span<const DataId> ids, RankData& data) {
+            std::span<const DataId> ids, RankData& data, Counts& counts) {
   for (const StepTask& task : program.tasks) {
     const TaskOptions options{.name = task.name, .priority = task.priority};
     std::vector<Access> accesses;
@@ -168,8 +234,23 @@ void submit(Scheduler& scheduler, const StepDescription& program, const Mesh& me
     }
     const DataId id = accesses.front().data;
     const std::span<float> values = data.range(task);
+    const auto members = mesh.ranks_of(task.group, scheduler.rank());
     if (*task.collective == CollectiveKind::all_reduce) {
       scheduler.all_reduce(options, id, values, task.group);
+    } else if (*task.collective == CollectiveKind::broadcast) {
+      scheduler.broadcast(options, id, values, task.group, root_of(task, members.size()));
+    } else if (*task.collective == CollectiveKind::all_to_all) {
+      const auto own =
+          static_cast<std::size_t>(std::ranges::find(members, scheduler.rank()) - members.begin());
+      const auto& sent = counts.emplace_back(exchanged_counts(task, members.size(), own, false));
+      const auto& received = counts.emplace_back(exchanged_counts(task, members.size(), own, true));
+      scheduler.all_to_all(options, id, accesses.back().data,
+                           {.sent = values,
+                            .sent_counts = sent,
+                            .received = data.received(task),
+                            .received_counts = received,
+                            .most_values = values.size() / members.size()},
+                           task.group);
     } else if (*task.collective == CollectiveKind::send) {
       scheduler.send(options, id, values, task.group, peer_of(task, mesh, scheduler.rank()));
     } else {
@@ -189,7 +270,7 @@ ScheduleConfig random_config_of_ranks(std::mt19937_64& random) {
 }
 
 /// Runs the steps of a rank, and returns the first error.
-Result<void> run_rank(const StepDescription& step, ScheduleConfig config, bool captures,
+Result<void> run_rank(const StepDescription& step, const ScheduleConfig& config, bool captures,
                       Collective& collective, RankData& data) {
   const auto rank = static_cast<std::size_t>(collective.rank());
   const auto programs = program_steps(step);
@@ -197,24 +278,23 @@ Result<void> run_rank(const StepDescription& step, ScheduleConfig config, bool c
   SchedulerOptions options;
   if (config.order == CollectiveOrder::static_order)
     options.static_order = static_order(step, config, collective.rank()).value();
-  // A rank that communicates with none has no order.
-  if (options.static_order.empty()) config.order = CollectiveOrder::fifo;
   SteadyClock clock;
   HostExecutor executor(collective, clock);
   Scheduler scheduler(config, executor, std::move(options));
   std::vector<DataId> ids;
   for (std::size_t i = 0; i < program.data.size(); ++i) ids.push_back(scheduler.add_data());
+  Counts counts;
   std::shared_ptr<Scheduler::Capture> capture;
   if (captures) {
     scheduler.begin_capture();
-    submit(scheduler, program, collective.mesh(), ids, data);
+    submit(scheduler, program, collective.mesh(), ids, data, counts);
     capture = scheduler.end_capture();
   }
   for (int i = 0; i < kStepsOfRanks; ++i) {
     if (captures) {
       HOCKET_TRY(scheduler.launch(capture));
     } else {
-      submit(scheduler, program, collective.mesh(), ids, data);
+      submit(scheduler, program, collective.mesh(), ids, data, counts);
       HOCKET_TRY(scheduler.end_step());
     }
   }

@@ -31,7 +31,7 @@ constexpr std::int64_t kLayerBytes = kValues * sizeof(float);
 /// A configuration that applies from one step on.
 struct Change {
   ScheduleConfig config;
-  std::vector<std::uint32_t> static_order = {};
+  std::optional<std::vector<std::uint32_t>> static_order = {};
 };
 
 /// Work of a job; the same on every rank.
@@ -132,7 +132,7 @@ Outcome run_rank(const Script& script, Collective& collective, std::uint64_t tim
   const auto& [config, static_order] = script.start;
   ObservedCollective observed(collective);
   {
-    TapeWriter tape({.plan = plan_options(config, !static_order.empty(), collective.rank()),
+    TapeWriter tape({.plan = plan_options(config, static_order.has_value(), collective.rank()),
                      .rank = collective.rank(),
                      .ranks = collective.world_size(),
                      .virtual_time = false,
@@ -242,9 +242,10 @@ Change random_change(std::mt19937_64& random, ScheduleConfig config) {
   Change change{config};
   if (random() % 4 == 0) return change;
   const auto parts = static_cast<std::size_t>(part_count(kLayerBytes, config.partition_bytes));
-  for (std::uint32_t layer = 0; layer < kLayers; ++layer)
-    change.static_order.insert(change.static_order.end(), parts, layer);
-  std::ranges::shuffle(change.static_order, random);
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t layer = 0; layer < kLayers; ++layer) order.insert(order.end(), parts, layer);
+  std::ranges::shuffle(order, random);
+  change.static_order = std::move(order);
   return change;
 }
 

@@ -148,7 +148,7 @@ TEST(Offloading, AStaticOrderIsFoundOnADeviceToo) {
     ASSERT_TRUE(order) << order.error().message;
     EXPECT_EQ(warnings, "");
     EXPECT_EQ(order->from_step, 3);
-    EXPECT_EQ(order->parts.size(), parameter_groups(kOffloadedModel).size());
+    EXPECT_EQ(order->parts.value().size(), parameter_groups(kOffloadedModel).size());
     TrainingPhase rest{.config = config, .first_step = 3, .end_step = 8};
     rest.options.static_order = order->parts;
     EXPECT_TRUE(run_phase(*rank.training, rest));

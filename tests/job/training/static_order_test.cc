@@ -55,7 +55,7 @@ TEST(StaticOrder, IsThatOfTheFileWithoutTrainingAStep) {
     StepDescription other;
     const auto order = rank.find(path, {.description = other, .from_step = 2});
     ASSERT_TRUE(order) << order.error().message;
-    EXPECT_THAT(order->parts, UnorderedElementsAre(0, 1));
+    EXPECT_THAT(order->parts.value(), UnorderedElementsAre(0, 1));
     EXPECT_EQ(order->from_step, 2);
     EXPECT_EQ(rank.warned, "");
     EXPECT_EQ(rank.model.last_drawn(), -1);
@@ -71,7 +71,7 @@ TEST(StaticOrder, IsThatOfAMeasuredStepWithoutTrainingAnother) {
     if (number == 0) measured.description = step;
     const auto order = rank.find("", measured);
     ASSERT_TRUE(order) << order.error().message;
-    EXPECT_EQ(order->parts.size(), 2u);
+    EXPECT_EQ(order->parts.value().size(), 2u);
     EXPECT_EQ(order->from_step, 5);
     EXPECT_EQ(rank.model.last_drawn(), -1);
   });
@@ -85,7 +85,7 @@ TEST(StaticOrder, IsNegotiatedWhereNoDescriptionFits) {
       Rank rank(collective);
       const auto order = rank.find(path);
       ASSERT_TRUE(order) << order.error().message;
-      EXPECT_TRUE(order->parts.empty());
+      EXPECT_FALSE(order->parts);
       EXPECT_EQ(rank.warned.empty(), number != 0);
       if (number == 0) {
         EXPECT_THAT(rank.warned, HasSubstr("the order is negotiated"));

@@ -55,7 +55,7 @@ TEST(Training, AnOrderThatRanksNegotiateIsOfTasks) {
   EXPECT_EQ(why_not(phase, true, 1), "as graphs");
   phase.config.order = CollectiveOrder::static_order;
   EXPECT_THAT(why_not(phase), HasSubstr("negotiated"));
-  phase.options.static_order = {0, 1};
+  phase.options.static_order = std::vector<std::uint32_t>{0, 1};
   EXPECT_EQ(why_not(phase), "as graphs");
 }
 

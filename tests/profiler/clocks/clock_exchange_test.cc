@@ -145,7 +145,7 @@ class InexactCollective final : public Collective {
   Result<void> tell(std::string_view) override { return {}; }
   Result<std::string> hear() override { return std::string(); }
   Result<void> run(const CollectiveWork& work) override {
-    for (float& value : work.values) value += error_;
+    for (float& value : work.values.as<float>()) value += error_;
     return {};
   }
 

@@ -49,14 +49,15 @@ TEST(DeviceCollective, CutsValuesIntoAnEqualPieceForEachRank) {
         }
         EXPECT_EQ(collective.last_kind, kind);
         ASSERT_EQ(collective.last_pieces.size(), static_cast<std::size_t>(ranks));
-        const float* next = values.data();
+        const ValueSpan all = values;
+        std::size_t next = 0;
         for (int rank = 0; rank < ranks; ++rank) {
           const DevicePiece& piece = collective.last_pieces[static_cast<std::size_t>(rank)];
           EXPECT_EQ(piece.owner, rank);
-          EXPECT_EQ(piece.values.data(), next);
+          EXPECT_EQ(piece.values.data(), all.subspan(next, 0).data());
           next += piece.values.size();
         }
-        EXPECT_EQ(next, values.data() + count);
+        EXPECT_EQ(next, count);
       }
     }
   }

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <latch>
 #include <memory>
+#include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/core/cuda/model_device.h"
@@ -30,13 +33,17 @@ class GroupsAsCollective final : public Collective {
   int rank() const override { return groups_.rank(); }
   const Mesh& mesh() const override { return groups_.mesh(); }
   Result<void> run(const CollectiveWork& work) override {
+    const auto channel = static_cast<int>(work.index % kChannels);
+    std::unique_lock lock(mutex_);
+    if (is_message(work.kind)) {
+      if (auto ok = check_message(work, mesh().ranks_of(work.group, rank()).size(), own(work)); !ok)
+        return ok;
+      return run_messages(lock, work, channel);
+    }
     PartWork part;
     part.collective = work;
-    const auto channel = static_cast<int>(work.index % kChannels);
     if (auto ok = groups_.exchange(part, channel, stream_); !ok) return ok;
-    if (auto ok = device_.record(has_run_, stream_); !ok) return ok;
-    while (!*device_.has_run(has_run_)) std::this_thread::yield();
-    return groups_.health();
+    return wait();
   }
   Result<void> tell(std::string_view) override { return nothing_to_say(); }
   Result<std::string> hear() override { return failure(nothing_to_say().error()); }
@@ -48,6 +55,33 @@ class GroupsAsCollective final : public Collective {
 
  private:
   static constexpr int kChannels = 2;
+
+  std::size_t own(const CollectiveWork& work) const {
+    return group_members(mesh(), work.group, rank()).own;
+  }
+  /// A send and a receive of two threads come as one: on one stream each would wait for the other
+  /// one of its peers.
+  Result<void> run_messages(std::unique_lock<std::mutex>& lock, const CollectiveWork& work,
+                            int channel) {
+    const DeviceMessage message{work.values, static_cast<int>(work.peer),
+                                work.kind == CollectiveKind::send};
+    if (!std::exchange(waits_for_second_, true)) {
+      first_ = message;
+      second_ran_.wait(lock, [&] { return !waits_for_second_; });
+      return outcome_;
+    }
+    const DeviceMessage both[] = {first_, message};
+    outcome_ = groups_.exchange_messages(work.group, both, channel, stream_);
+    if (outcome_) outcome_ = wait();
+    waits_for_second_ = false;
+    second_ran_.notify_all();
+    return outcome_;
+  }
+  Result<void> wait() {
+    if (auto ok = device_.record(has_run_, stream_); !ok) return ok;
+    while (!*device_.has_run(has_run_)) std::this_thread::yield();
+    return groups_.health();
+  }
   static Result<void> nothing_to_say() {
     return failure(ErrorCode::unavailable, "devices exchange values alone");
   }
@@ -67,6 +101,12 @@ class GroupsAsCollective final : public Collective {
   DeviceGroups groups_;
   DeviceStream stream_;
   DeviceEvent has_run_;
+  std::mutex mutex_;
+  std::condition_variable second_ran_;
+  // Guarded by mutex_:
+  bool waits_for_second_ = false;
+  DeviceMessage first_;
+  Result<void> outcome_;
 };
 
 class DeviceGroupsTest : public testing::Test {
@@ -93,6 +133,20 @@ class DeviceGroupsTest : public testing::Test {
 TEST_F(DeviceGroupsTest, ExchangesRandomPartsAsDefined) {
   const std::uint64_t seed = std::random_device()();
   on_meshes([seed](Collective& collective) { expect_laws_of_random_works(collective, seed, 100); });
+}
+
+TEST_F(DeviceGroupsTest, MessagesArrive) {
+  const std::uint64_t seed = std::random_device()();
+  on_meshes([seed](Collective& collective) {
+    // A rank alone has no device to write to.
+    if (collective.world_size() > 1) expect_messages_arrive(collective, seed, 20);
+  });
+}
+
+TEST_F(DeviceGroupsTest, WrongMessagesAreRefused) {
+  on_meshes([](Collective& collective) {
+    if (collective.world_size() > 1) expect_wrong_messages_are_refused(collective);
+  });
 }
 
 TEST_F(DeviceGroupsTest, EveryChainIsASum) {

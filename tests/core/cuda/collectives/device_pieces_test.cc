@@ -44,8 +44,8 @@ std::vector<int> owners_of(const std::vector<DevicePiece>& pieces,
   for (const float* address : addresses) {
     int owner = -1;
     for (const DevicePiece& piece : pieces) {
-      const float* const begin = piece.values.data();
-      if (address < begin || address >= begin + piece.values.size()) continue;
+      const std::span<float> values = piece.values.as<float>();
+      if (address < values.data() || address >= values.data() + values.size()) continue;
       EXPECT_EQ(owner, -1) << "in two pieces";
       owner = piece.owner;
     }
@@ -73,7 +73,7 @@ TEST_F(DevicePieces, AreInOrderAndAsFewAsCanBe) {
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       ASSERT_FALSE(pieces[i].values.empty());
       if (i == 0) continue;
-      const float* const end = pieces[i - 1].values.data() + pieces[i - 1].values.size();
+      const void* const end = pieces[i - 1].values.subspan(pieces[i - 1].values.size(), 0).data();
       ASSERT_LE(end, pieces[i].values.data());
       ASSERT_FALSE(end == pieces[i].values.data() && pieces[i].owner == pieces[i - 1].owner);
     }
@@ -84,7 +84,7 @@ TEST_F(DevicePieces, AreInOrderAndAsFewAsCanBe) {
 TEST_F(DevicePieces, OfABucketAreThoseOfItsValuesOneAfterTheOther) {
   for_each([](RandomPart& random) {
     std::vector<std::vector<float>> members;
-    std::vector<std::span<float>> bucket;
+    std::vector<ValueSpan> bucket;
     std::vector<const float*> joined, apart;
     for (std::size_t left = random.values.size(); left > 0; left -= members.back().size())
       members.emplace_back(1 +
@@ -99,6 +99,21 @@ TEST_F(DevicePieces, OfABucketAreThoseOfItsValuesOneAfterTheOther) {
     random.part.collective.values = {};
     ASSERT_EQ(owners_of(random.pieces(), apart), expected);
   });
+}
+
+TEST(DevicePiecesOfWholes, HaveBlocksOfAsManyBytesForEachTypeOfElements) {
+  std::vector<BFloat16> values(4 * 32);
+  PartWork part;
+  part.collective.kind = CollectiveKind::all_gather;
+  part.collective.values = values;
+  std::vector<DevicePiece> pieces;
+  find_pieces(part, Mesh(RankGrid{.ranks = 4, .ranks_per_host = 4}), 0, pieces);
+  ASSERT_EQ(pieces.size(), 4u);
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    EXPECT_EQ(pieces[i].values.data(), values.data() + i * 32);
+    EXPECT_EQ(pieces[i].values.size_bytes(), 64u);
+    EXPECT_EQ(pieces[i].values.type(), ElementType::bfloat16);
+  }
 }
 
 // Pieces for which NCCL has a collective of its own.

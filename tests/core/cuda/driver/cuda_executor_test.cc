@@ -67,8 +67,8 @@ class SlowSoleRank final : public SoleRankCollective {
                         DeviceStream stream) override {
     for (const auto& [values, owner] : pieces) {
       const std::span<float> staged = arena_.take(values.size());
-      stage(staged, values, stream);
-      stage(values, staged, stream);
+      stage(staged, values.as<float>(), stream);
+      stage(values.as<float>(), staged, stream);
     }
     return {};
   }

@@ -141,9 +141,12 @@ TEST_F(DeviceExecutorTest, RefusesACollectiveThatItCannotCarryOut) {
   };
   EXPECT_EQ(refused(CollectiveKind::all_reduce), "");
   EXPECT_EQ(refused(CollectiveKind::all_gather), "");
+  EXPECT_THAT(refused(CollectiveKind::push),
+              AllOf(HasSubstr("push of \"weights\" in step 3"),
+                    HasSubstr("expected all_reduce, reduce_scatter or all_gather")));
   EXPECT_THAT(refused(CollectiveKind::all_to_all),
               AllOf(HasSubstr("all-to-all of \"weights\" in step 3"),
-                    HasSubstr("expected all_reduce, reduce_scatter or all_gather")));
+                    HasSubstr("expected a count of values sent for each of 1 members")));
 }
 
 TEST_F(DeviceExecutorTest, RunsRandomProgramsAsIfOneTaskAfterAnother) {

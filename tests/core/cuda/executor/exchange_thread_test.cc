@@ -102,6 +102,9 @@ class FailingCollective final : public DeviceCollective {
   Result<void> exchange(CollectiveKind, std::span<const DevicePiece>, int, DeviceStream) override {
     return failure(ErrorCode::unavailable, "no such network");
   }
+  Result<void> exchange_messages(std::span<const DeviceMessage>, int, DeviceStream) override {
+    return failure(ErrorCode::unavailable, "no such network");
+  }
   Result<std::unique_ptr<DeviceCollective>> split(int) override {
     return failure(ErrorCode::unavailable, "no groups");
   }

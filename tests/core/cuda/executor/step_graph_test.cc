@@ -24,13 +24,13 @@ class NotingRank final : public SoleRankCollective {
   Result<void> exchange(CollectiveKind, std::span<const DevicePiece> pieces, int,
                         DeviceStream stream) override {
     for (const auto& [values, owner] : pieces) {
-      device_.launch(stream, {writes(values)},
+      device_.launch(stream, {writes(values.as<float>())},
                      [this, begin = values.data()] { has_run.push_back(begin); });
     }
     return {};
   }
 
-  std::vector<const float*> has_run;
+  std::vector<const void*> has_run;
 
  private:
   ModelDevice& device_;
@@ -114,7 +114,7 @@ TEST(StepGraph, PartsRunWithinTheWindow) {
         for (std::size_t before = 0; ended && before <= *ended; ++before)
           EXPECT_LT(place(before), place(part));
       }
-      is_ever_out_of_order = is_ever_out_of_order || collective.has_run != parts;
+      is_ever_out_of_order = is_ever_out_of_order || !std::ranges::equal(collective.has_run, parts);
     }
     EXPECT_THAT(device.problems(), testing::IsEmpty());
     EXPECT_EQ(device.graph_launches(), 3);

@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "core/cuda/driver/element_type.h"
+#include "core/step/element_type.h"
 #include "tests/examples/gpt2/cuda/kernel_device.h"
 
 namespace hocket {
