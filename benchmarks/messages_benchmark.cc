@@ -1,5 +1,5 @@
-// Compares a message between two ranks over Gloo with the same bytes over a bare TCP socket, on the
-// loopback interface, in one run.
+// Compares a message between two ranks (core/host/messages) with the same bytes over a bare TCP
+// socket, on the loopback interface, in one run.
 //
 //   bin/messages_benchmark [--rounds N]
 //
@@ -90,13 +90,14 @@ bool run_rank(int rank, int socket, int rounds, const std::string& folder) {
     std::vector<float> values(bytes / sizeof(float), 1);
     auto* const data = reinterpret_cast<char*>(values.data());
     const std::size_t peer = rank == 0 ? 1 : 0;
-    const auto gloo = [&](CollectiveKind kind) {
+    const auto message = [&](CollectiveKind kind) {
       return collective.run({.kind = kind, .values = values, .index = index, .peer = peer})
           .has_value();
     };
-    const Exchange by_gloo = [&] {
+    const Exchange by_message = [&] {
       using enum CollectiveKind;
-      const bool ok = rank == 0 ? gloo(send) && gloo(receive) : gloo(receive) && gloo(send);
+      const bool ok =
+          rank == 0 ? message(send) && message(receive) : message(receive) && message(send);
       ++index;
       return ok;
     };
@@ -104,24 +105,24 @@ bool run_rank(int rank, int socket, int rounds, const std::string& folder) {
       return rank == 0 ? send_all(socket, data, bytes) && receive_all(socket, data, bytes)
                        : receive_all(socket, data, bytes) && send_all(socket, data, bytes);
     };
-    std::vector<double> gloo_ns, socket_ns, ratios;
+    std::vector<double> message_ns, socket_ns, ratios;
     const SteadyClock clock;
     for (int round = 0; round < kWarmup + rounds; ++round) {
       double times_ns[2] = {};
       for (int turn = 0; turn < 2; ++turn) {
         const int way = (turn + round) % 2;
         const std::int64_t begin_ns = clock.now_ns();
-        if (!(way == 0 ? by_gloo() : by_socket())) return false;
+        if (!(way == 0 ? by_message() : by_socket())) return false;
         times_ns[way] = static_cast<double>(clock.now_ns() - begin_ns) / 2;
       }
       if (round < kWarmup) continue;
-      gloo_ns.push_back(times_ns[0]);
+      message_ns.push_back(times_ns[0]);
       socket_ns.push_back(times_ns[1]);
       ratios.push_back(times_ns[0] / times_ns[1]);
     }
     if (rank != 0) continue;
-    std::printf("%4zu KiB  Gloo %8.1f us   socket %8.1f us   ratio %.2f ± %.2f\n", bytes >> 10,
-                median(gloo_ns) / 1e3, median(socket_ns) / 1e3, median(ratios), spread(ratios));
+    std::printf("%4zu KiB  message %8.1f us   socket %8.1f us   ratio %.2f ± %.2f\n", bytes >> 10,
+                median(message_ns) / 1e3, median(socket_ns) / 1e3, median(ratios), spread(ratios));
     std::fflush(stdout);
   }
   return true;
@@ -153,7 +154,7 @@ int run(int rounds) {
 
 int main(int argc, char** argv) {
   int rounds = 2000;
-  CLI::App app("Messages between two ranks over Gloo against a bare socket");
+  CLI::App app("Messages between two ranks against a bare socket");
   app.add_option("--rounds", rounds)->capture_default_str()->check(CLI::Range(1, 1'000'000));
   CLI11_PARSE(app, argc, argv);
   return hocket::run(rounds);

@@ -1,6 +1,7 @@
 #include "core/host/gloo_collective.h"
 
 #include <fcntl.h>
+#include <gloo/allgather.h>
 #include <gloo/allreduce.h>
 #include <gloo/math.h>
 #include <gloo/rendezvous/context.h>
@@ -24,6 +25,7 @@
 #include "core/collective/collective_blocks.h"
 #include "core/files/blocked_signal.h"
 #include "core/host/gloo_ring.h"
+#include "core/host/messages/message_sockets.h"
 #include "core/host/tcp_store.h"
 #include "core/protocol/host_port.h"
 
@@ -90,13 +92,14 @@ class Sockets {
 
   /// Duplicates the connected TCP sockets that were not open `before`.
   explicit Sockets(const std::set<std::string>& before = open_now()) {
+    std::set<std::string> seen = before;
     for_each([&](int descriptor, const std::string& inode) {
       sockaddr_storage peer{};
       socklen_t length = sizeof(peer);
       const bool connected =
           getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &length) == 0;
       if (!connected || (peer.ss_family != AF_INET && peer.ss_family != AF_INET6) ||
-          before.count(inode))
+          !seen.insert(inode).second)
         return;
       if (const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0); copy >= 0)
         descriptors_.push_back(copy);
@@ -158,12 +161,14 @@ class RingScratchPool {
 class GlooCollective final : public Collective {
  public:
   GlooCollective(const GlooOptions& options, Meeting meeting,
-                 std::vector<std::shared_ptr<gloo::Context>> contexts, Sockets sockets, Mesh mesh)
+                 std::vector<std::shared_ptr<gloo::Context>> contexts, Sockets sockets,
+                 std::unique_ptr<MessageSockets> pairs, Mesh mesh)
       : options_(options),
         mesh_(std::move(mesh)),
         meeting_(std::move(meeting)),
         contexts_(std::move(contexts)),
-        sockets_(std::move(sockets)) {}
+        sockets_(std::move(sockets)),
+        pairs_(std::move(pairs)) {}
 
   int rank() const override { return options_.ranks.rank; }
   const Mesh& mesh() const override { return mesh_; }
@@ -200,6 +205,8 @@ class GlooCollective final : public Collective {
            work.received.subspan(own_part.begin, own_part.size()));
       return {};
     }
+    if (work.kind == CollectiveKind::send || work.kind == CollectiveKind::receive)
+      return run_in_pair(work, static_cast<int>(ranks[work.peer]));
     if (work.values.empty() && work.kind != CollectiveKind::all_to_all) return {};
     const BlockedSigpipe guard;
     try {
@@ -208,12 +215,17 @@ class GlooCollective final : public Collective {
       scratch_.give_back(std::move(scratch));
       return {};
     } catch (const std::exception& e) {
-      const std::string what(to_string(work.kind));
-      const bool is_pair =
-          work.kind == CollectiveKind::send || work.kind == CollectiveKind::receive;
-      return failure(
-          lost_rank(e).in(is_pair ? what + ", rank " + std::to_string(ranks[work.peer]) : what));
+      return failure(lost_rank(e).in(to_string(work.kind)));
     }
+  }
+
+  Result<void> run_in_pair(const CollectiveWork& work, int peer) {
+    const MessageKey key{.group = group_number(work.group), .index = work.index};
+    const auto done = work.kind == CollectiveKind::send
+                          ? pairs_->send(peer, key, work.values.bytes())
+                          : pairs_->receive(peer, key, work.values.bytes());
+    if (!done) return failure(done.error().in(to_string(work.kind)));
+    return {};
   }
 
   Result<void> tell(std::string_view message) override {
@@ -258,7 +270,10 @@ class GlooCollective final : public Collective {
     }
   }
 
-  void abort() override { sockets_.shut_down(); }
+  void abort() override {
+    sockets_.shut_down();
+    if (pairs_) pairs_->abort();
+  }
 
  private:
   gloo::Context& messages() { return *contexts_[0]; }
@@ -292,6 +307,7 @@ class GlooCollective final : public Collective {
   // The first context is for messages, the others are for parts.
   const std::vector<std::shared_ptr<gloo::Context>> contexts_;
   const Sockets sockets_;
+  const std::unique_ptr<MessageSockets> pairs_;  ///< null for a single rank
   RingScratchPool scratch_;
 };
 
@@ -350,6 +366,32 @@ int agreed_ranks_per_host(const std::shared_ptr<gloo::Context>& context,
   return least_and_most[0] == -least_and_most[1] ? static_cast<int>(own) : 1;
 }
 
+/// Opens the sockets for messages between two ranks, at the address that Gloo's device uses.
+Result<std::unique_ptr<MessageSockets>> open_pairs(const GlooOptions& options,
+                                                   const std::string& local_address) {
+  Result<std::string> host = local_address;
+  if (!options.interface.empty()) host = address_of_interface(options.interface);
+  HOCKET_TRY(host);
+  return MessageSockets::listen({.rank = options.ranks.rank,
+                                 .world_size = options.ranks.world_size,
+                                 .host = *host,
+                                 .secret = options.ranks.secret,
+                                 .timeout = options.timeout});
+}
+
+/// All ranks tell each other where they take messages.
+void exchange_addresses(const std::shared_ptr<gloo::Context>& context, const GlooOptions& options,
+                        MessageSockets& pairs) {
+  MessageAddress own = pairs.address();
+  std::vector<MessageAddress> all(static_cast<std::size_t>(options.ranks.world_size));
+  gloo::AllgatherOptions exchange(context);
+  exchange.setInput(reinterpret_cast<char*>(&own), sizeof own);
+  exchange.setOutput(reinterpret_cast<char*>(all.data()), sizeof own * all.size());
+  exchange.setTimeout(options.timeout);
+  gloo::allgather(exchange);
+  pairs.set_addresses(std::move(all));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Collective>> connect_gloo(const GlooOptions& options) {
@@ -364,7 +406,7 @@ Result<std::unique_ptr<Collective>> connect_gloo(const GlooOptions& options) {
   if (ranks == 1) {
     return std::make_unique<GlooCollective>(options, Meeting{},
                                             std::vector<std::shared_ptr<gloo::Context>>{},
-                                            Sockets{}, std::move(*mesh));
+                                            Sockets{}, nullptr, std::move(*mesh));
   }
   const BlockedSigpipe guard;
   auto meeting = meet(options);
@@ -378,6 +420,8 @@ Result<std::unique_ptr<Collective>> connect_gloo(const GlooOptions& options) {
     }
     const auto before = Sockets::open_now();
     auto device = gloo::transport::tcp::CreateDevice(attributes);
+    auto pairs = open_pairs(options, meeting->local_address);
+    HOCKET_TRY(pairs);
     std::vector<std::shared_ptr<gloo::Context>> contexts;
     for (int i = 0; i <= options.connections; ++i) {
       gloo::rendezvous::PrefixStore store(std::to_string(i), *meeting->store);
@@ -387,11 +431,15 @@ Result<std::unique_ptr<Collective>> connect_gloo(const GlooOptions& options) {
       context->connectFullMesh(store, device);
       contexts.push_back(std::move(context));
     }
+    // Before any other rank knows where to connect, so that these are all of Gloo.
+    Sockets sockets(before);
+    exchange_addresses(contexts[0], options, **pairs);
     const int agreed = agreed_ranks_per_host(contexts[0], options);
     if (agreed != ranks_per_host) mesh = Mesh::make(options.axes, {ranks, agreed});
     HOCKET_TRY(mesh);
     return std::make_unique<GlooCollective>(options, std::move(*meeting), std::move(contexts),
-                                            Sockets(before), std::move(*mesh));
+                                            std::move(sockets), std::move(*pairs),
+                                            std::move(*mesh));
   } catch (const std::exception& e) {
     return failure(ErrorCode::timed_out, "rank " + std::to_string(options.ranks.rank) + " of " +
                                              std::to_string(options.ranks.world_size) +

@@ -2,7 +2,9 @@
 
 // Ranks as processes on one or several hosts, over TCP with Gloo. All-reduces over all ranks use
 // Gloo's algorithm; other kinds, groups and parts of blocks use the ring in gloo_ring.h. Every rank
-// is connected to every other, so a group needs no connections of its own.
+// is connected to every other, so a group needs no connections of its own. Sends and receives use
+// sockets of their own (core/host/messages), made when two ranks first need them; a send may return
+// before the other rank receives.
 
 #include <chrono>
 #include <memory>

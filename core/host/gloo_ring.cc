@@ -14,14 +14,10 @@ constexpr int kRingSlotBits = 48;
 constexpr std::uint64_t kIndexBits = 32;
 
 /// Returns the slot of a part: two ranks may be neighbours in several groups, each of which counts
-/// its parts by itself, and count the messages between them by themselves.
+/// its parts by itself.
 std::uint64_t slot_of(const CollectiveWork& work) {
-  constexpr std::uint64_t all_axes = (1U << kMostAxes) - 1;
-  const std::uint64_t group = (work.group.axes.bits() & all_axes) * kGroupTiers.size() +
-                              static_cast<std::uint64_t>(work.group.tier);
-  const bool is_pair = work.kind == CollectiveKind::send || work.kind == CollectiveKind::receive;
   const std::uint64_t index = work.index & ((std::uint64_t{1} << kIndexBits) - 1);
-  return (1 + group) << kRingSlotBits | std::uint64_t{is_pair} << kIndexBits | index;
+  return (1 + group_number(work.group)) << kRingSlotBits | index;
 }
 
 /// Most values of a segment. Pieces travel in segments, so that one is summed while the next
@@ -198,6 +194,12 @@ bool is_written(CollectiveKind kind, bool own) {
 
 }  // namespace
 
+std::uint64_t group_number(const CollectiveGroup& group) {
+  constexpr std::uint64_t all_axes = (1U << kMostAxes) - 1;
+  return (group.axes.bits() & all_axes) * kGroupTiers.size() +
+         static_cast<std::uint64_t>(group.tier);
+}
+
 void run_ring(gloo::Context& context, const CollectiveWork& work, const CollectiveBlocks& blocks,
               std::chrono::milliseconds timeout, RingScratch& scratch) {
   const bool packs = blocks.piece(0).size() > 1;
@@ -249,16 +251,6 @@ void run_message(gloo::Context& context, const CollectiveWork& work,
     return;
   }
   const auto values = context.createUnboundBuffer(work.values.data(), work.values.size_bytes());
-  if (work.kind == CollectiveKind::send) {
-    values->send(rank_of(work.peer), slot);
-    values->waitSend(timeout);
-    return;
-  }
-  if (work.kind == CollectiveKind::receive) {
-    values->recv(rank_of(work.peer), slot);
-    values->waitRecv(timeout);
-    return;
-  }
   const auto received =
       context.createUnboundBuffer(work.received.data(), work.received.size_bytes());
   const std::vector<ValueRange> sent_ranges = exchanged_ranges(work, work.sent_counts);

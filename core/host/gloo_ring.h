@@ -24,6 +24,9 @@ struct RingScratch {
   std::vector<ValueRange> pieces, segments;
 };
 
+/// Returns a number of the group that no other group of a mesh has.
+std::uint64_t group_number(const CollectiveGroup& group);
+
 /// Runs `work` among the members of `blocks`, of which there must be at least two. Each member
 /// sends to the next one and receives from the one before. Each piece is summed in the order in
 /// which it passes the members, ending with its owner, so all ranks get the same sum. Pieces of 16
@@ -34,8 +37,8 @@ struct RingScratch {
 void run_ring(gloo::Context& context, const CollectiveWork& work, const CollectiveBlocks& blocks,
               std::chrono::milliseconds timeout, RingScratch& scratch);
 
-/// As run_ring(), for a broadcast, an all-to-all, a send or a receive among `ranks`, of which `own`
-/// is this one: a broadcast goes round the ring in segments, the others from rank to rank.
+/// As run_ring(), for a broadcast or an all-to-all among `ranks`, of which `own` is this one: a
+/// broadcast goes round the ring in segments, the other from rank to rank.
 void run_message(gloo::Context& context, const CollectiveWork& work,
                  std::span<const std::int64_t> ranks, std::size_t own,
                  std::chrono::milliseconds timeout, RingScratch& scratch);

@@ -122,6 +122,42 @@ TEST(GlooCollective, MessagesArriveInEveryGroup) {
   run_gloo_ranks(3, folder.rendezvous(), expect_wrong_messages_are_refused);
 }
 
+TEST(GlooCollective, MessagesGoOverTheInterfaceThatIsNamed) {
+  const std::uint64_t seed = std::random_device()();
+  MeetingFolder folder;
+  std::vector<std::jthread> ranks;
+  for (int rank = 0; rank < 2; ++rank) {
+    ranks.emplace_back([&, rank] {
+      GlooOptions given = gloo_options(rank, 2, folder.rendezvous());
+      given.interface = "lo";
+      const auto collective = connect_gloo(given);
+      ASSERT_TRUE(collective) << collective.error().message;
+      expect_messages_arrive(**collective, seed, 20);
+    });
+  }
+}
+
+TEST(GlooCollective, AReceiveOfAnotherSizeIsAnErrorThatNamesBoth) {
+  MeetingFolder folder;
+  run_gloo_ranks(2, folder.rendezvous(), [](Collective& collective) {
+    std::vector<float> values(collective.rank() == 0 ? 3 : 5);
+    const bool sends = collective.rank() == 0;
+    const auto done =
+        collective.run({.kind = sends ? CollectiveKind::send : CollectiveKind::receive,
+                        .values = values,
+                        .index = 9,
+                        .peer = sends ? 1U : 0U});
+    if (sends) {
+      EXPECT_TRUE(done);
+    } else {
+      ASSERT_FALSE(done);
+      EXPECT_EQ(done.error().code, ErrorCode::invalid_argument);
+      EXPECT_THAT(done.error().message, testing::HasSubstr("rank 0 sent 12 bytes as message 9, "
+                                                           "and this rank receives 20"));
+    }
+  });
+}
+
 TEST(GlooCollective, GroupsMayUseOneIndexAtOnce) {
   const Mesh mesh = Mesh::make({{"data", 2}, {"tensor", 2}}, {4, 2}).value();
   MeetingFolder folder;

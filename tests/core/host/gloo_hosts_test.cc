@@ -76,6 +76,7 @@ int run_rank(const TwoHosts& hosts, int rank, std::uint64_t seed) {
   }
   expect_laws_of_random_works(**collective, seed, 40);
   expect_chains_are_sums(**collective, seed + 1000);
+  expect_messages_arrive(**collective, seed + 2000, 40);
   return testing::Test::HasFailure() ? 12 : 0;
 }
 
