@@ -68,32 +68,10 @@ void SharedFlows::advance(std::int64_t now_ns) {
 }
 
 void SharedFlows::share() {
-  left_ = bytes_per_second_;
-  has_rate_.assign(flows_.size(), false);
-  for (;;) {
-    wanted_.assign(left_.size(), 0);
-    for (std::size_t i = 0; i < flows_.size(); ++i)
-      if (!has_rate_[i])
-        for (const Use& use : flows_[i].uses) wanted_[use.link] += use.times;
-    // The link that is full first as the rates of all flows grow together.
-    std::size_t full = left_.size();
-    double rate = std::numeric_limits<double>::infinity();
-    for (std::size_t link = 0; link < left_.size(); ++link) {
-      if (wanted_[link] == 0 || left_[link] / wanted_[link] >= rate) continue;
-      rate = left_[link] / wanted_[link];
-      full = link;
-    }
-    if (full == left_.size()) return;
-    for (std::size_t i = 0; i < flows_.size(); ++i) {
-      Flow& flow = flows_[i];
-      const auto is_full = [&](const Use& use) { return use.link == full; };
-      if (has_rate_[i] || std::ranges::none_of(flow.uses, is_full)) continue;
-      has_rate_[i] = true;
-      flow.bytes_per_ns = rate / 1e9;
-      for (const Use& use : flow.uses)
-        left_[use.link] = std::max(0.0, left_[use.link] - rate * use.times);
-    }
-  }
+  rates_.fill(
+      bytes_per_second_, flows_,
+      [](const Flow& flow) -> const std::vector<Use>& { return flow.uses; },
+      [](Flow& flow, double rate) { flow.bytes_per_ns = rate / 1e9; });
 }
 
 }  // namespace hocket

@@ -6,8 +6,7 @@
 // server's. Collectives of all ranks share their link in another way
 // (core/collective/shared_link.h). Pure: time is an argument.
 //
-// Rates follow by progressive filling (Bertsekas and Gallager, Data Networks, 1992, section 6.5.2),
-// anew at each begin and end.
+// Rates follow anew at each begin and end (core/collective/max_min_rates.h).
 
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +14,8 @@
 #include <span>
 #include <utility>
 #include <vector>
+
+#include "core/collective/max_min_rates.h"
 
 namespace hocket {
 
@@ -69,9 +70,7 @@ class SharedFlows {
   std::vector<int> users_;  ///< number of flows on each link
   std::vector<Flow> flows_;
   std::int64_t now_ns_ = 0;
-  // share()'s, kept so that it allocates nothing.
-  std::vector<double> left_, wanted_;
-  std::vector<bool> has_rate_;
+  MaxMinRates rates_;
 };
 
 }  // namespace hocket

@@ -4,17 +4,17 @@
 // time of its bytes behind all chunks that came before, so flows that send chunk after chunk share
 // a link nearly equally. A link is one number in memory that all processes map, the time at which
 // it is free, and nothing is locked: a process that dies delays the others by its last chunks.
-// The memory has no name in any file system, so nothing is left of it when its processes have
-// ended, however they did. Thread-safe.
+// Thread-safe.
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/collective/collective.h"
+#include "core/host/emulation/shared_memory.h"
 
 namespace hocket {
 
@@ -28,12 +28,7 @@ class LinkQueues {
   /// has no such links, invalid_argument if their number is another.
   static Result<LinkQueues> open(const std::string& name, std::vector<double> bytes_per_second);
 
-  ~LinkQueues();
-  LinkQueues(LinkQueues&& other) noexcept;
-  LinkQueues(const LinkQueues&) = delete;
-  LinkQueues& operator=(const LinkQueues&) = delete;
-
-  const std::string& name() const { return name_; }
+  const std::string& name() const { return memory_.name(); }
 
   /// Puts a chunk of a flow on all `links` at once, and returns when the last of them has carried
   /// it. `ready_ns` is the time at which the flow's previous chunk arrived, or the flow began, by a
@@ -42,19 +37,16 @@ class LinkQueues {
   std::int64_t carry(double bytes, std::span<const std::uint32_t> links, std::int64_t ready_ns);
 
  private:
-  LinkQueues(int descriptor, std::string name, std::vector<double> bytes_per_second)
-      : descriptor_(descriptor),
-        name_(std::move(name)),
-        bytes_per_second_(std::move(bytes_per_second)) {}
+  LinkQueues(SharedMemory memory, std::vector<double> bytes_per_second)
+      : memory_(std::move(memory)), bytes_per_second_(std::move(bytes_per_second)) {}
 
-  std::size_t size_bytes() const { return bytes_per_second_.size() * sizeof(std::int64_t); }
-  Result<void> map();
+  /// Time at which a link is free; shared, so only accessed atomically.
+  std::int64_t& free_ns(std::uint32_t link) const {
+    return reinterpret_cast<std::int64_t*>(memory_.data())[link];
+  }
 
-  int descriptor_;
-  std::string name_;
+  SharedMemory memory_;
   std::vector<double> bytes_per_second_;
-  /// Time at which each link is free; shared, so only accessed atomically.
-  std::int64_t* free_ns_ = nullptr;
 };
 
 /// Gives all ranks the same links. Every rank must call it, with the same bandwidths, when no other

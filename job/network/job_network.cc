@@ -83,8 +83,9 @@ Result<JobNetwork> connect_job(const NetworkOptions& options, const Clock& clock
   HOCKET_TRY(sockets);
   network.sockets_ = std::move(*sockets);
   if (network.emulated_link_) {
-    network.emulation_ =
-        std::make_unique<EmulatedLink>(*network.sockets_, *network.emulated_link_, clock);
+    auto emulation = EmulatedLink::shared(*network.sockets_, *network.emulated_link_, clock);
+    HOCKET_TRY(emulation);
+    network.emulation_ = std::move(*emulation);
   }
   if (ranks->servers.empty()) return network;
   auto servers = connect_servers({.rank = ranks->rank,

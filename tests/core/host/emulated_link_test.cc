@@ -113,7 +113,7 @@ TEST(EmulatedLink, AGroupOfAxesUsesTheLinkThatItsRanksCross) {
   }
 }
 
-TEST(EmulatedLink, AMessageLeavesByTheLinkToItsReceiver) {
+TEST(EmulatedLink, AMessageUsesTheLinkBetweenItsRanks) {
   struct Cost {
     CollectiveWork work;
     std::int64_t expected_ns;
@@ -124,17 +124,18 @@ TEST(EmulatedLink, AMessageLeavesByTheLinkToItsReceiver) {
   const Cost costs[] = {
       {{.kind = CollectiveKind::send, .values = values, .peer = 0}, 4096 / 8 + 10},
       {{.kind = CollectiveKind::send, .values = values, .peer = 3}, 4096 + 100},
-      {{.kind = CollectiveKind::receive, .values = values, .peer = 3}, 0},
-      // On to rank 2, on the other host.
-      {{.kind = CollectiveKind::broadcast, .values = values, .peer = 0}, 4096 + 100},
-      {{.kind = CollectiveKind::broadcast, .values = values, .peer = 2}, 0},
-      // A quarter stays, a quarter goes to rank 0 and half to the other host, in three rounds.
+      {{.kind = CollectiveKind::receive, .values = values, .peer = 0}, 4096 / 8 + 10},
+      {{.kind = CollectiveKind::receive, .values = values, .peer = 3}, 4096 + 100},
+      // All along a chain of three steps.
+      {{.kind = CollectiveKind::broadcast, .values = values, .peer = 0}, 4096 + 300},
+      {{.kind = CollectiveKind::broadcast, .values = values, .peer = 2}, 4096 + 300},
+      // A quarter stays.
       {{.kind = CollectiveKind::all_to_all,
         .values = values,
         .received = received,
         .sent_counts = counts,
         .received_counts = counts},
-       1024 / 8 + 30 + 2048 + 300},
+       3072 + 300},
   };
   for (const Cost& cost : costs) {
     SCOPED_TRACE(testing::Message() << to_string(cost.work.kind) << " " << cost.work.peer);
