@@ -198,6 +198,23 @@ std::optional<CollectiveKind> spelled_collective(std::string_view text) {
   return std::nullopt;
 }
 
+std::optional<CollectiveKind> spelled_message(std::string_view text) {
+  // Behind the operation there may be the places of the two ranks in their group.
+  if (const auto colon = text.substr(0, text.find(' ')).rfind(':'); colon != text.npos)
+    text.remove_prefix(colon + 1);
+  const std::string letters = letters_of(text.substr(0, text.find(' ')));
+  if (letters == "send" || letters == "isend") return CollectiveKind::send;
+  if (letters == "recv" || letters == "irecv" || letters == "receive" || letters == "recvanysource")
+    return CollectiveKind::receive;
+  return std::nullopt;
+}
+
+bool names_messages(std::string_view name) {
+  const std::string plain = without_decoration(name);
+  const std::string_view operation = std::string_view(plain).substr(0, plain.find('('));
+  return operation.find("SendRecv") != std::string_view::npos || spelled_message(operation);
+}
+
 std::optional<CommunicationName> communication_name(std::string_view decorated) {
   std::string name = without_decoration(decorated);
   // A namespace without a name is spelled with brackets.

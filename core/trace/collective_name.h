@@ -23,7 +23,8 @@ enum class CommunicationSource {
 
 struct CommunicationName {
   CommunicationSource source = CommunicationSource::kernel;
-  /// Absent for point-to-point operations and when the name does not tell.
+  /// Absent for point-to-point operations, whose names do not tell their ranks, and when the name
+  /// does not tell.
   std::optional<CollectiveKind> collective;
 
   bool operator==(const CommunicationName&) const = default;
@@ -35,5 +36,12 @@ std::optional<CommunicationName> communication_name(std::string_view name);
 /// Returns the collective that `text` spells in any common way: "AllReduce", "all_reduce",
 /// "_allgather_base".
 std::optional<CollectiveKind> spelled_collective(std::string_view text);
+
+/// Returns the kind that a point-to-point operation's name spells: "send", "isend",
+/// "recv_any_source"; nothing where it may be several operations.
+std::optional<CollectiveKind> spelled_message(std::string_view text);
+
+/// Returns whether `name` is that of an operation between two ranks, or of several in one kernel.
+bool names_messages(std::string_view name);
 
 }  // namespace hocket

@@ -34,6 +34,11 @@ std::vector<Traits> traits_of(const RankTrace& trace) {
   return traits;
 }
 
+bool has_messages(const Traits& traits) {
+  return std::ranges::any_of(
+      traits, [](const auto& each) { return each.first && is_message(*each.first); });
+}
+
 bool share_a_kind(const Traits& a, const Traits& b) {
   return std::ranges::any_of(a, [&](const auto& one) {
     return std::ranges::any_of(b, [&](const auto& other) { return one.first == other.first; });
@@ -99,7 +104,8 @@ void unify_group_names(std::span<RankTrace* const> traces) {
     std::vector<Traits> traits = traits_of(*traces[i]);
     for (std::size_t k = 0; k < traits.size(); ++k) {
       const TraceGroup& group = traces[i]->groups[k];
-      if (group.ranks.empty()) continue;
+      // The name of a pair of a sender and a receiver is the same on both.
+      if (group.ranks.empty() || has_messages(traits[k])) continue;
       by_ranks[group.ranks].add({i, k, group.name, std::move(traits[k])});
     }
   }

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/trace/message_ends.h"
+
 namespace hocket {
 namespace {
 
@@ -98,14 +100,19 @@ struct Candidate {
   }
 };
 
+/// Returns the kind that the other parts have beside one of `kind`.
+CollectiveKind kind_beside(CollectiveKind kind) {
+  if (kind == CollectiveKind::send) return CollectiveKind::receive;
+  if (kind == CollectiveKind::receive) return CollectiveKind::send;
+  return kind;
+}
+
 std::vector<Candidate> candidates_of(std::span<const RankTrace> traces, const JobGroups& groups) {
   std::vector<Candidate> candidates;
   for (std::size_t trace = 0; trace < traces.size(); ++trace) {
     for (const TraceRecord& record : traces[trace].records) {
-      const bool is_meant = record.kind == TraceKind::communication && record.collective &&
-                            record.sequence != kNoSequence && is_plausible(record) &&
-                            record.group < std::ssize(traces[trace].groups);
-      if (is_meant) candidates.push_back({groups.of(trace, record), trace, &record});
+      if (is_part(traces[trace], record))
+        candidates.push_back({groups.of(trace, record), trace, &record});
     }
   }
   std::ranges::sort(candidates, {}, &Candidate::key);
@@ -116,6 +123,13 @@ std::vector<Candidate> candidates_of(std::span<const RankTrace> traces, const Jo
 
 JobGroups groups_of(std::span<const RankTrace> traces) {
   return GroupTable(traces).take();
+}
+
+bool is_part(const RankTrace& trace, const TraceRecord& record) {
+  return record.kind == TraceKind::communication && record.collective &&
+         record.sequence != kNoSequence && is_plausible(record) &&
+         record.group < std::ssize(trace.groups) &&
+         (!is_message(*record.collective) || message_ends(trace, record));
 }
 
 PairedCollectives::PairedCollectives(std::span<const RankTrace> traces)
@@ -155,9 +169,16 @@ bool PairedCollectives::is_alike(std::size_t index) const {
   for (const TraceRecord* part : (*this)[index].parts) {
     if (!part) continue;
     if (!first) first = part;
-    if (part->collective != first->collective || part->bytes != first->bytes) return false;
+    if (part->bytes != first->bytes) return false;
+    if (part != first && part->collective != kind_beside(*first->collective)) return false;
   }
   return true;
+}
+
+bool PairedCollectives::is_of_message(std::size_t index) const {
+  return std::ranges::any_of((*this)[index].parts, [](const TraceRecord* part) {
+    return part && is_message(*part->collective);
+  });
 }
 
 }  // namespace hocket

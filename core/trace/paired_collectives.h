@@ -6,6 +6,9 @@
 // Two ranks' groups are the same if they have the same name and, where both traces say them, the
 // same ranks: the rows of a mesh may all be called "tp" by their ranks. A trace that does not say
 // the ranks of a group is of the known group with that name that holds its rank, if there is one.
+//
+// The send and the receive of a message are paired in the same way (core/trace/message_ends.h). A
+// send may end before its receive begins, and waits for nothing that a trace tells.
 
 #include <cstddef>
 #include <cstdint>
@@ -39,7 +42,11 @@ struct JobGroups {
 
 JobGroups groups_of(std::span<const RankTrace> traces);
 
-/// One collective, or one part of it.
+/// Returns whether `record` of `trace` is a part of a collective or of a message that may be
+/// paired: a plausible communication with a kind and a number, and of a message with its two ranks.
+bool is_part(const RankTrace& trace, const TraceRecord& record);
+
+/// One collective or message, or one part of it.
 struct PairedCollective {
   std::size_t group = 0;
   std::int64_t sequence = 0;
@@ -49,9 +56,8 @@ struct PairedCollective {
 
 class PairedCollectives {
  public:
-  /// O(n log n) in the records. `traces` must outlive this. Records without a kind of collective or
-  /// a sequence number, and implausible ones, are left out; of several of a trace with one number
-  /// the first counts.
+  /// O(n log n) in the records. `traces` must outlive this. Records that are no part (is_part())
+  /// are left out; of several of a trace with one number the first counts.
   explicit PairedCollectives(std::span<const RankTrace> traces);
 
   const std::vector<MemberGroup>& groups() const { return groups_.groups; }
@@ -61,8 +67,11 @@ class PairedCollectives {
 
   /// Returns whether every member of its group has a trace, and every trace a part of it.
   bool is_complete(std::size_t index) const;
-  /// Returns whether its parts have the same kind and bytes.
+  /// Returns whether its parts have the same bytes and the same kind; those of a message are a send
+  /// and a receive.
   bool is_alike(std::size_t index) const;
+  /// Returns whether a part of it is a send or a receive.
+  bool is_of_message(std::size_t index) const;
 
  private:
   struct Entry {

@@ -46,7 +46,7 @@ struct TraceRecord {
 /// Ranks that communicate with one another.
 struct TraceGroup {
   std::string name;                 ///< the same in the traces of all members
-  std::vector<std::int64_t> ranks;  ///< ascending; empty if the trace does not say
+  std::vector<std::int64_t> ranks;  ///< ascending; of messages the sender first; empty: unknown
 
   bool operator==(const TraceGroup&) const = default;
 };

@@ -334,9 +334,17 @@ std::int32_t TraceBuilder::group(std::string_view name, std::vector<std::int64_t
   std::ranges::sort(ranks);
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   if (name.empty() && ranks.empty()) return kAllRanks;
-  const auto [at, is_new] = group_numbers_.try_emplace({std::string(name), ranks},
+  return number_of({std::string(name), std::move(ranks)});
+}
+
+std::int32_t TraceBuilder::group(const MessageEnds& ends) {
+  return number_of(message_group(ends));
+}
+
+std::int32_t TraceBuilder::number_of(TraceGroup group) {
+  const auto [at, is_new] = group_numbers_.try_emplace({group.name, group.ranks},
                                                        static_cast<std::int32_t>(groups_.size()));
-  if (is_new) groups_.push_back({std::string(name), std::move(ranks)});
+  if (is_new) groups_.push_back(std::move(group));
   return at->second;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/trace/impossible_records.h"
+#include "core/trace/message_ends.h"
 #include "core/trace/rank_trace.h"
 
 namespace hocket {
@@ -78,6 +79,8 @@ class TraceBuilder {
   /// Returns the number of a group of ranks, for TraceRecord::group: kAllRanks if neither its name
   /// nor its ranks are known.
   std::int32_t group(std::string_view name, std::vector<std::int64_t> ranks);
+  /// Returns the number of the group of the messages from one rank to another.
+  std::int32_t group(const MessageEnds& ends);
 
   /// Adds a record. `order` separates communication of one group whose relative order differs
   /// between ranks. The sequence of a collective is the recording's own number of it within its
@@ -108,6 +111,7 @@ class TraceBuilder {
   std::int64_t finish(RankTrace& trace, std::vector<StepRange> steps);
 
  private:
+  std::int32_t number_of(TraceGroup group);
   void number_collectives(std::vector<TraceRecord>& records,
                           const std::vector<std::uint32_t>& orders) const;
   std::vector<StepLoss> losses_of(const RankTrace& trace) const;

@@ -425,6 +425,15 @@ Result<StepStructure> infer_structure(RankTrace& trace, double* outside) {
     return failure(ErrorCode::invalid_argument,
                    "trace of rank " + std::to_string(trace.rank) + ": " + why);
   };
+  const bool has_messages = std::ranges::any_of(trace.records, [](const TraceRecord& record) {
+    return record.collective && is_message(*record.collective);
+  });
+  if (has_messages) {
+    return refuse(
+        "it sends or receives messages; a step is predicted from a profile only when all ranks "
+        "take "
+        "part in everything");
+  }
   const std::vector<StepWork> steps = work_of(trace);
   if (steps.empty()) {
     return refuse("it has no whole step; a step is predicted only when most steps repeat it");

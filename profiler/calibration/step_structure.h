@@ -68,7 +68,7 @@ Result<StepStructure> step_structure_from_json(const nlohmann::json& document);
 /// ended before it began, and the first compute record that begins after its end depends on it.
 /// Sets TraceRecord::task; records beside the structure have none. `outside`, if not null, becomes
 /// their share of the time of the work. Returns invalid_argument if that share is too large in a
-/// typical step.
+/// typical step, and for a trace with messages.
 Result<StepStructure> infer_structure(RankTrace& trace, double* outside = nullptr);
 
 }  // namespace hocket

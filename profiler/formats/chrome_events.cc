@@ -42,6 +42,8 @@ constexpr std::array kIntegers{
     IntegerField{"Seq", &ChromeArguments::group_sequence},
     IntegerField{"Group size", &ChromeArguments::group_size},
     IntegerField{"Process Group ID", &ChromeArguments::group_id},
+    IntegerField{"Src Rank", &ChromeArguments::source_rank},
+    IntegerField{"Dst Rank", &ChromeArguments::destination_rank},
 };
 
 /// Identities, which may be larger than a number of 64 bits, or texts.

@@ -26,8 +26,9 @@ struct ChromeArguments {
   std::optional<std::int64_t> correlation;  ///< identity_of() what the file says
   std::optional<std::int64_t> elements_in, elements_out;
   /// For communication: the operation that Kineto joins events by (identity_of()), the operation's
-  /// number within its group, and the group.
+  /// number within its group, and the group; of a message one of the two ranks, or both.
   std::optional<std::int64_t> external_id, group_sequence, group_size, group_id;
+  std::optional<std::int64_t> source_rank, destination_rank;
   std::string name, collective_name, element_type, group, group_ranks;
   /// Elements and type of an operation's first input, where its shapes were recorded.
   std::optional<std::int64_t> input_elements;
@@ -62,6 +63,7 @@ struct ChromeGroup {
 /// The fields beside the events.
 struct ChromeHead {
   std::optional<std::int64_t> rank, world_size;
+  bool is_rank_elsewhere = false;       ///< the file says no rank, but who reads it knows its rank
   std::optional<std::int64_t> base_ns;  ///< realtime of the events' time 0
   std::string host;
   std::vector<ChromeGroup> groups;

@@ -70,7 +70,7 @@ class Importer {
     ChromeImport import;
     import.traces = own_.finish();
     ChromeHead known = head;
-    if (options.rank_is_known && !known.rank) known.rank = 0;
+    known.is_rank_elsewhere = options.rank_is_known && !known.rank;
     for (RankTrace& trace : finish_plain(known, options.step_range))
       import.traces.push_back(std::move(trace));
     if (!kineto_.is_empty()) {

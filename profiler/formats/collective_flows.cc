@@ -17,7 +17,21 @@ namespace {
 struct PlacedPart {
   std::size_t trace = 0, index = 0;
   std::int64_t begin_ns = 0, end_ns = 0;
+  CollectiveKind kind = CollectiveKind::all_reduce;
 };
+
+/// Returns the part that arrows begin at: the last arrival, or the send of a message. Null for two
+/// parts of messages that are no send and its receive. Requires parts sorted by their begins.
+const PlacedPart* source_of(const std::vector<PlacedPart>& parts) {
+  const auto is_of_message = [](const PlacedPart& part) { return is_message(part.kind); };
+  if (std::ranges::none_of(parts, is_of_message)) return &parts.back();
+  const PlacedPart &first = parts.front(), &second = parts.back();
+  if (parts.size() != 2 || !is_message(first.kind) || !is_message(second.kind) ||
+      first.kind == second.kind) {
+    return nullptr;
+  }
+  return first.kind == CollectiveKind::send ? &first : &second;
+}
 
 std::int64_t difference_ns(std::int64_t later, std::int64_t earlier) {
   std::int64_t difference = 0;
@@ -40,7 +54,7 @@ class FlowNumbers {
     std::size_t wanted = 0;
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
       const std::vector<PlacedPart> parts = placed(i);
-      if (parts.size() < 2) continue;
+      if (parts.size() < 2 || source_of(parts) == nullptr) continue;
       if (pairs_.is_complete(i) && parts.size() == pairs_[i].parts.size()) describe(parts);
       by_skew.emplace_back(difference_ns(parts.back().begin_ns, parts.front().begin_ns), i);
       wanted += parts.size() - 1;
@@ -71,7 +85,7 @@ class FlowNumbers {
       if (record == nullptr || fits_[trace].method == "none") continue;
       parts.push_back({trace, static_cast<std::size_t>(record - traces_[trace].records.data()),
                        FileClock::on_reference(fits_[trace], record->begin_ns),
-                       FileClock::on_reference(fits_[trace], record->end_ns)});
+                       FileClock::on_reference(fits_[trace], record->end_ns), *record->collective});
     }
     std::ranges::stable_sort(parts, {}, &PlacedPart::begin_ns);
     return parts;
@@ -88,9 +102,11 @@ class FlowNumbers {
     for (const PlacedPart& part : parts) {
       PartFlows& flows = parts_[part.trace][part.index];
       flows.late_ns = difference_ns(part.begin_ns, parts.front().begin_ns);
-      flows.wait_ns = difference_ns(last.begin_ns, part.begin_ns);
       flows.clock_error_ns = std::llround(std::clamp(error_ns, 0.0, 1e18));
-      if (is_told_apart) flows.waited_for = traces_[last.trace].rank;
+      if (part.kind == CollectiveKind::send) continue;
+      flows.wait_ns = difference_ns(last.begin_ns, part.begin_ns);
+      const bool waits = part.kind != CollectiveKind::receive || last.trace != part.trace;
+      if (is_told_apart && waits) flows.waited_for = traces_[last.trace].rank;
     }
   }
 
@@ -101,13 +117,13 @@ class FlowNumbers {
     for (std::size_t i = 0; i < collectives.size(); ++i) {
       const std::vector<PlacedPart> parts = placed(collectives[i].second);
       if (numbers + parts.size() - 1 > most) return i;
-      const PlacedPart& last = parts.back();
-      PartFlows& from = parts_[last.trace][last.index];
+      const PlacedPart& source = *source_of(parts);
+      PartFlows& from = parts_[source.trace][source.index];
       from.first_outgoing = numbers + 1;
-      for (const PlacedPart& part : std::span(parts).first(parts.size() - 1)) {
+      for (const PlacedPart& part : parts) {
         // A part that ended before the last arrival did not wait for it. Viewers join an arrow's
         // ends in the order of time: the begin of the last part and the end of the other.
-        if (part.end_ns <= last.begin_ns) continue;
+        if (&part == &source || part.end_ns <= source.begin_ns) continue;
         parts_[part.trace][part.index].incoming = ++numbers;
         ++from.outgoing;
       }

@@ -1,7 +1,11 @@
 #pragma once
 
-// Says who waited for whom in a job's collectives, and numbers the arrows that show it in a picture
-// of all ranks: from the part of the rank that arrived last to those of the others. Pure.
+// Says who waited for whom in a job's collectives and messages, and numbers the arrows that show it
+// in a picture of all ranks: from the part of the rank that arrived last to those of the others,
+// and from a send to its receive.
+//
+// A receive that begins before its send waits for it. A send may be done long before its receive
+// begins, since libraries copy what is sent; that it waited is never said. Pure.
 
 #include <cstdint>
 #include <optional>
@@ -20,9 +24,11 @@ struct PartFlows {
   std::uint64_t first_outgoing = 0, outgoing = 0;
   std::uint64_t incoming = 0;  ///< the arrow that ends at this part; 0: none
   /// Arrival after the first rank's, the wait for the last one, and the error that the clocks leave
-  /// in both. Absent unless the parts of all ranks are there and their clocks are related.
+  /// in both. Absent unless the parts of all ranks are there and their clocks are related; a send
+  /// has no wait.
   std::optional<std::int64_t> late_ns, wait_ns, clock_error_ns;
-  /// The rank that arrived last; absent also if the clocks do not tell it from the second last.
+  /// The rank that arrived last, of a receive the sender if that came later; absent also if the
+  /// clocks do not tell it from the second last.
   std::optional<std::int64_t> waited_for;
 
   bool operator==(const PartFlows&) const = default;

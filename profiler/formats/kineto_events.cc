@@ -67,10 +67,6 @@ std::int64_t message_bytes(const ChromeEvent& event) {
 /// Category of ranges of the host as the device ran their work.
 constexpr std::string_view kDeviceRange = "gpu_user_annotation";
 
-bool is_negative(std::int64_t number) {
-  return number < 0;
-}
-
 std::string lower(std::string_view text) {
   std::string small(text);
   std::ranges::transform(small, small.begin(),
@@ -179,6 +175,7 @@ void KinetoEvents::take_record(const ChromeEvent& event, std::optional<std::int6
   if (auto details = details_of(event)) {
     seen.details = static_cast<std::uint32_t>(details_.size());
     details_.push_back(std::move(*details));
+    seen.is_call = role != Role::kernel;
   }
   seen.thread = places_.number(event.process + " thread " + event.thread);
   seen.is_on_stream = is_device && arguments.stream;
@@ -203,6 +200,9 @@ std::optional<KinetoEvents::Details> KinetoEvents::details_of(const ChromeEvent&
   }
   Details details;
   details.collective = spelled_collective(arguments.collective_name);
+  if (!details.collective) details.message = spelled_message(arguments.collective_name);
+  details.source = arguments.source_rank;
+  details.destination = arguments.destination_rank;
   details.bytes = message_bytes(event);
   details.sequence = std::max(arguments.group_sequence.value_or(kNoSequence), kNoSequence);
   details.group = arguments.group;
@@ -250,23 +250,6 @@ void KinetoEvents::join_details() {
     if (after != calls.begin() && (*std::prev(after))->record.end_ns >= *at_ns)
       seen.details = (*std::prev(after))->details;
   }
-}
-
-void KinetoEvents::describe(const Seen& seen, const ChromeHead& head, TraceRecord& record) {
-  if (record.kind != TraceKind::communication || seen.details == kNoDetails) return;
-  const Details& details = details_[seen.details];
-  if (details.collective) record.collective = details.collective;
-  if (record.bytes == 0) record.bytes = details.bytes;
-  record.sequence = details.sequence;
-  std::vector<std::int64_t> ranks = details.ranks;
-  if (ranks.empty()) {
-    const auto listed = std::ranges::find_if(head.groups, [&](const ChromeGroup& group) {
-      return !details.group.empty() && group.name == details.group;
-    });
-    if (listed != head.groups.end() && !std::ranges::any_of(listed->ranks, is_negative))
-      ranks = listed->ranks;
-  }
-  record.group = builder_.group(details.group, std::move(ranks));
 }
 
 void KinetoEvents::take_flow(const ChromeEvent& event) {
@@ -411,6 +394,7 @@ RankTrace KinetoEvents::finish(const ChromeHead& head, std::string_view step_ran
                                ImportNotes& notes) {
   classify();
   join_details();
+  find_messages(head, notes);
   // Lanes are numbered in the order of their first use.
   std::stable_sort(seen_.begin(), seen_.end(), [](const Seen& a, const Seen& b) {
     return a.record.begin_ns < b.record.begin_ns;
@@ -438,7 +422,7 @@ RankTrace KinetoEvents::finish(const ChromeHead& head, std::string_view step_ran
   if (trace.ranks == trace.rank && trace.rank < std::numeric_limits<std::int64_t>::max()) {
     ++trace.ranks;
   }
-  if (!head.rank) {
+  if (!head.rank && !head.is_rank_elsewhere) {
     notes.add(kTakenForRank0, NoteWeight::informs);
   }
   trace.host = head.host;

@@ -15,6 +15,7 @@
 #include "core/trace/rank_trace.h"
 #include "core/trace/trace_builder.h"
 #include "profiler/formats/chrome_events.h"
+#include "profiler/formats/dialects/kineto_messages.h"
 #include "profiler/formats/import_notes.h"
 #include "profiler/formats/kineto_step_marks.h"
 
@@ -49,9 +50,11 @@ class KinetoEvents {
     Role role = Role::range;
     std::uint32_t place = 0, thread = 0;
     bool is_on_stream = false;           ///< `place` is a device's queue
+    bool is_call = false;                ///< a host's call that says what it communicates
     std::uint32_t details = kNoDetails;  ///< index in details_
     std::int64_t correlation = 0;        ///< 0: none
     std::int64_t external_id = 0;        ///< 0: none
+    std::optional<MessageEnds> ends = {};
   };
 
   static constexpr std::uint32_t kNoDetails = ~std::uint32_t{0};
@@ -59,6 +62,8 @@ class KinetoEvents {
   /// An event's details of a collective beside its times.
   struct Details {
     std::optional<CollectiveKind> collective;
+    std::optional<CollectiveKind> message;            ///< a send or a receive
+    std::optional<std::int64_t> source, destination;  ///< ranks of the message
     std::int64_t bytes = 0;
     std::int64_t sequence = kNoSequence;
     std::string group;
@@ -79,6 +84,12 @@ class KinetoEvents {
   static std::optional<Details> details_of(const ChromeEvent& event);
   /// Gives communication without details those of the "record_param_comms" that belongs to it.
   void join_details();
+  /// Returns the ranks of a group, as its details or the file's head say them; none if unknown.
+  static std::vector<std::int64_t> ranks_of(const Details& details, const ChromeHead& head);
+  /// Returns the two ranks of a send or a receive, of which only the details may say what it is.
+  std::optional<KinetoMessage> message_of(const Seen& seen) const;
+  /// Finds the ends of the messages, by index in seen_, and notes how many have none.
+  void find_messages(const ChromeHead& head, ImportNotes& notes);
   /// Sets the group, and what else its details say, of a communication.
   void describe(const Seen& seen, const ChromeHead& head, TraceRecord& record);
   /// Decides the kind of each host and device event.

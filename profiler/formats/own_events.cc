@@ -27,6 +27,15 @@ std::optional<std::int32_t> lane_in(std::string_view thread_name) {
   return number_in<std::int32_t>(thread_name.substr(blank + 1));
 }
 
+/// Returns the kind that a record has by its exact name, or else the collective that it spells.
+std::optional<CollectiveKind> kind_named(std::string_view text) {
+  for (std::size_t i = 0; i < kRecordedKinds; ++i) {
+    const auto kind = static_cast<CollectiveKind>(i);
+    if (to_string(kind) == text) return kind;
+  }
+  return spelled_collective(text);
+}
+
 /// Returns the steps of a trace without step marks: each begins with its first record.
 std::vector<StepStart> starts_of_records(const std::vector<TraceRecord>& records) {
   std::vector<StepStart> starts;
@@ -61,7 +70,7 @@ void OwnEvents::take_record(const ChromeEvent& event, TraceKind kind,
   const ChromeArguments& arguments = event.arguments;
   TraceRecord record;
   record.kind = kind;
-  if (!arguments.collective.empty()) record.collective = spelled_collective(arguments.collective);
+  if (!arguments.collective.empty()) record.collective = kind_named(arguments.collective);
   record.name = process->names.number(event.name);
   record.begin_ns = *event.begin_ns;
   record.end_ns = *end_ns;

@@ -202,7 +202,10 @@ class Measuring {
                                   " differ in kind or bytes between ranks and are left out");
     }
     if (figures_.collectives.empty() && impossible_ == 0) {
-      figures_.withheld.push_back(none_complete(traces_));
+      figures_.withheld.push_back(has_messages_alone()
+                                      ? "collectives: the ranks have none, only messages between "
+                                        "two, which are not measured"
+                                      : none_complete(traces_));
     } else if (unrelated(traces_, fits_).empty() && is_contradictory()) {
       figures_.collectives.clear();
     } else if (!figures_.collectives.empty() && withhold(traces_, fits_, figures_)) {
@@ -212,11 +215,22 @@ class Measuring {
   }
 
  private:
+  bool has_messages_alone() const {
+    for (std::size_t i = 0; i < paired_.size(); ++i)
+      if (!paired_.is_of_message(i)) return false;
+    return paired_.size() > 0;
+  }
+
   void take(std::size_t index) {
     const PairedCollective collective = paired_[index];
     const MemberGroup& group = paired_.groups()[collective.group];
     const TraceRecord* const own = part_of_reference(collective, group);
     const auto window = window_of(collective, group, own);
+    if (paired_.is_of_message(index)) {
+      // A send and its receive do not end together, and one may end before the other begins.
+      if (window && own) sums_[*window].reset();
+      return;
+    }
     if (has_windows_ && !window) return;
     const bool is_complete = paired_.is_complete(index);
     if (!is_complete || !paired_.is_alike(index)) {

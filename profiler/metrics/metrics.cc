@@ -36,7 +36,7 @@ void add_headroom(JobMetrics& job, const std::vector<IterationMetrics>& iteratio
     job.withheld.push_back("headroom_ns: " + std::to_string(iterations.size() - complete.size()) +
                            " of " + std::to_string(iterations.size()) +
                            " iterations have collectives that are not in the traces of all ranks, "
-                           "and are left out");
+                           "or messages, and are left out");
   }
   if (complete.empty()) return;
   job.headroom_ns =

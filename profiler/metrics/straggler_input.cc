@@ -4,12 +4,14 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/base/intervals.h"
 #include "core/base/statistics.h"
+#include "core/trace/message_ends.h"
 #include "core/trace/paired_collectives.h"
 #include "profiler/metrics/exposed_time.h"
 #include "profiler/metrics/iteration_windows.h"
@@ -180,10 +182,51 @@ class StepDivision {
   const Coverage compute_, used_cover_, busy_cover_, all_cover_;
 };
 
+/// The ranks that messages connect, directly or by way of others.
+class ConnectedRanks {
+ public:
+  explicit ConnectedRanks(std::span<const RankTrace> traces) {
+    for (const RankTrace& trace : traces) {
+      for (const TraceRecord& record : trace.records) {
+        if (const auto ends = message_ends(trace, record)) join(ends->sender, ends->receiver);
+      }
+    }
+  }
+
+  /// Returns whether any two of the ranks are connected.
+  bool connect_any(const MemberGroup& group, std::span<const RankTrace> traces) {
+    if (next_.empty()) return false;
+    std::set<std::int64_t> seen;
+    return std::ranges::any_of(group.traces, [&](std::size_t trace) {
+      return !seen.insert(root_of(traces[trace].rank)).second;
+    });
+  }
+
+ private:
+  std::int64_t root_of(std::int64_t rank) {
+    auto at = next_.find(rank);
+    if (at == next_.end()) return rank;
+    while (at->second != at->first) {
+      // Halves the path to the root.
+      at->second = next_.at(at->second);
+      at = next_.find(at->second);
+    }
+    return at->first;
+  }
+
+  void join(std::int64_t a, std::int64_t b) {
+    next_.try_emplace(a, a);
+    next_.try_emplace(b, b);
+    next_.at(root_of(a)) = root_of(b);
+  }
+
+  std::map<std::int64_t, std::int64_t> next_;  ///< of each rank one nearer to the root, or itself
+};
+
 class Gathering {
  public:
   Gathering(std::span<const RankTrace> traces, std::span<const ClockFit> fits, ArrivalClock clock)
-      : traces_(traces), fits_(fits), clock_(clock), waits_(traces.size()) {}
+      : traces_(traces), fits_(fits), clock_(clock), waits_(traces.size()), connected_(traces) {}
 
   StragglerInput gather() {
     for (const RankTrace& trace : traces_) {
@@ -196,8 +239,22 @@ class Gathering {
         input_.residual_ns = std::max(input_.residual_ns, fit.residual_ns);
     }
     const PairedCollectives paired(traces_);
-    for (std::size_t i = 0; i < paired.size(); ++i)
-      compare(paired[i], paired.groups()[paired[i].group]);
+    std::map<std::size_t, bool> is_connected;  // by group
+    for (std::size_t i = 0; i < paired.size(); ++i) {
+      if (paired.is_of_message(i)) {
+        ++input_.messages;
+        continue;
+      }
+      const std::size_t number = paired[i].group;
+      const MemberGroup& group = paired.groups()[number];
+      const auto [known, is_new] = is_connected.try_emplace(number, false);
+      if (is_new) known->second = connected_.connect_any(group, traces_);
+      if (known->second) {
+        ++input_.collectives_of_connected;
+      } else {
+        compare(paired[i], group);
+      }
+    }
     divide_steps();
     return std::move(input_);
   }
@@ -309,6 +366,7 @@ class Gathering {
   const ArrivalClock clock_;
   std::vector<std::vector<StepWindow>> windows_;
   std::vector<std::vector<Interval>> waits_;
+  ConnectedRanks connected_;
   std::map<std::pair<std::size_t, std::int64_t>, std::int64_t> seen_;
   std::map<std::pair<std::size_t, std::int64_t>, std::size_t> places_;
   StragglerInput input_;

@@ -1,7 +1,12 @@
 #pragma once
 
 // Derives from the traces of a job's ranks what each of them did in each step, and who came when to
-// each collective: the input of profiler/metrics/stragglers.h. Pure.
+// each collective: the input of profiler/metrics/stragglers.h.
+//
+// Messages are left out. The stages of a pipeline wait in receives while it fills and drains,
+// however fast they are, so that who sends late is no evidence. For the same reason collectives are
+// left out that join two ranks between which messages go, also by way of others: the first stage is
+// the last to end its backward pass. Pure.
 
 #include <span>
 

@@ -73,6 +73,8 @@ struct StragglerInput {
   double residual_ns = 0;      ///< bound on the error of comparisons between ranks
   std::vector<CollectivePlace> places;
   std::vector<ComparedArrivals> arrivals;
+  /// Messages, and collectives between ranks that messages connect: none of them is in `arrivals`.
+  std::int64_t messages = 0, collectives_of_connected = 0;
 };
 
 enum class StragglerPattern {

@@ -160,7 +160,7 @@ class TimelineAssembly {
     if (from.ready_ns != 0) record.ready_ns = axis_.at(trace, from.ready_ns);
     record.collective = from.collective;
     LaneRecords& records = state_->lane_records[lane];
-    if (from.kind == TraceKind::communication && from.collective && record.sequence) {
+    if (is_part(traces_[trace], from)) {
       parts_.push_back({groups_.of(trace, from),
                         from.sequence,
                         state_->ranks.size(),

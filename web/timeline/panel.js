@@ -46,12 +46,25 @@ export function recordPanel(record, layout, selection, actions) {
       ["Iteration", textOf(record.step)],
       ["Task", textOf(record.task)],
       ["Size", record.bytes ? bytesText(record.bytes) : null],
-      ["Collective", record.collective ? `${record.collective}${numberOf(record)}` : null],
+      [isMessage(record) ? "Message" : "Collective",
+       record.collective ? `${record.collective}${numberOf(record)}` : null],
       ["Waited since submitted", waitText(record.submitted_ns, record.begin_ns)],
       ["Waited since ready", waitText(record.ready_ns, record.begin_ns)],
+      ["Waited for the send", isPart ? sendWaitText(record) : null],
       ["Arrival skew", isPart ? durationText(record.arrival_skew_ns) : null],
     ]),
     isPart && partnersTable(record, actions));
+}
+
+function isMessage(record) {
+  return record.collective === "send" || record.collective === "receive";
+}
+
+/// Returns how long a receive waited for its send to begin. That a send waits is not known.
+function sendWaitText(record) {
+  if (record.collective !== "receive") return null;
+  const send = record.partners.find((part) => part.rank !== record.rank);
+  return send ? waitText(record.begin_ns, send.begin_ns) : null;
 }
 
 function numberOf(record) {
@@ -63,7 +76,8 @@ function partnersTable(record, actions) {
   const first = Math.min(...record.partners.map((part) => part.begin_ns));
   const last = Math.max(...record.partners.map((part) => part.begin_ns));
   return table({
-    caption: "The same collective on all ranks", key: (part) => `${part.lane}.${part.record}`,
+    caption: isMessage(record) ? "The message on both ranks" : "The same collective on all ranks",
+    key: (part) => `${part.lane}.${part.record}`,
     rows: record.partners,
     columns: [
       { name: "Rank", text: (part) => String(part.rank), sort: (part) => part.rank,
@@ -71,8 +85,9 @@ function partnersTable(record, actions) {
                                       onclick: () => actions.goTo(part) }, `rank ${part.rank}`) },
       { name: "Arrives after the first", numeric: true, sort: (part) => part.begin_ns,
         text: (part) => durationText(part.begin_ns - first) },
-      { name: "Waits for the last", numeric: true, sort: (part) => last - part.begin_ns,
-        text: (part) => durationText(last - part.begin_ns) },
+      ...(isMessage(record) ? [] : [
+        { name: "Waits for the last", numeric: true, sort: (part) => last - part.begin_ns,
+          text: (part) => durationText(last - part.begin_ns) }]),
       { name: "Lasts", numeric: true, sort: (part) => part.end_ns - part.begin_ns,
         text: (part) => durationText(part.end_ns - part.begin_ns) },
     ] });

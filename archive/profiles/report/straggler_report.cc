@@ -35,6 +35,15 @@ Error no_steps(const LoadedProfile& profile, const StragglerOptions& options,
   return {ErrorCode::not_found, std::move(message)};
 }
 
+Error messages_alone(const LoadedProfile& profile) {
+  const std::string& name = profile.row.name;
+  return {ErrorCode::not_found,
+          (name.empty() ? "" : "profile " + name + ": ") +
+              "its ranks wait for one another in messages, and in collectives only between ranks "
+              "that messages connect; the stages of a pipeline wait so however fast they are, so "
+              "that no straggler is told"};
+}
+
 std::vector<std::string> notes_of(const LoadedProfile& profile, const StragglerInput& input) {
   std::vector<std::string> notes = profile.notes;
   std::int64_t ranks = 0;
@@ -42,6 +51,17 @@ std::vector<std::string> notes_of(const LoadedProfile& profile, const StragglerI
   if (ranks > std::ssize(profile.traces)) {
     notes.push_back(std::to_string(profile.traces.size()) + " of " + std::to_string(ranks) +
                     " ranks have a trace; the others may be later than these");
+  }
+  if (input.messages > 0) {
+    notes.push_back(std::to_string(input.messages) +
+                    " messages between two ranks do not count: the stages of a pipeline wait in "
+                    "receives while it fills and drains, however fast they are");
+  }
+  if (input.collectives_of_connected > 0) {
+    notes.push_back(
+        std::to_string(input.collectives_of_connected) +
+        " collectives between ranks that messages connect do not count: the stages of a "
+        "pipeline come to them one after the other");
   }
   if (input.arrivals.empty())
     notes.push_back("no collective is in the traces of two ranks, so nobody waits for anybody");
@@ -64,6 +84,7 @@ Result<StragglerReport> find_stragglers(const LoadedProfile& profile,
     input = straggler_input(profile.traces, profile.fits, ArrivalClock::own);
   }
   report.residual_ns = input.residual_ns;
+  if (input.arrivals.empty() && input.messages > 0) return failure(messages_alone(profile));
   const StragglerInput all = input;
   keep_steps(options, input);
   if (input.steps.empty()) return failure(no_steps(profile, options, all));

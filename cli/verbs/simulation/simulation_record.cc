@@ -5,6 +5,7 @@
 
 #include "core/sim/rank_groups.h"
 #include "core/step/schedule_config.h"
+#include "profiler/formats/chrome_trace.h"
 
 namespace hocket {
 namespace {
@@ -46,7 +47,7 @@ Result<std::unique_ptr<SimulationRecord>> SimulationRecord::create(const std::st
   std::unique_ptr<SimulationRecord> record(new SimulationRecord(trace_path, tape_path, rank));
   if (!trace_path.empty()) {
     HOCKET_TRY(record->trace_file_.open());
-    record->trace_.emplace(record->trace_file_.stream);
+    record->trace_.emplace(step, rank);
   }
   if (!tape_path.empty()) {
     HOCKET_TRY(record->tape_file_.open());
@@ -66,14 +67,16 @@ Result<std::unique_ptr<SimulationRecord>> SimulationRecord::create(const std::st
 void SimulationRecord::attach(SimulationOptions& options) {
   options.watched_rank = rank_;
   options.clock = &clock_;
-  if (trace_) options.trace = &trace_->rank(rank_);
+  if (trace_) options.trace = &*trace_;
   if (tape_) options.observer = &*tape_;
 }
 
 Result<void> SimulationRecord::finish() {
   if (trace_) {
+    ChromeTraceWriter writer(trace_file_.stream);
+    writer.write(trace_->take());
     // A failed stream stays failed until it is closed, so close() reports the error.
-    (void)trace_->finish();
+    (void)writer.finish();
     if (auto ok = trace_file_.close(); !ok) return ok;
   }
   if (tape_) {

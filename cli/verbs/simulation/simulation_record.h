@@ -8,12 +8,12 @@
 #include <optional>
 #include <string>
 
+#include "cli/verbs/simulation/simulated_timeline.h"
 #include "core/base/result.h"
 #include "core/description/step_description.h"
 #include "core/sim/simulator.h"
 #include "core/step/schedule_config.h"
 #include "core/tape/tape.h"
-#include "profiler/formats/chrome_trace.h"
 
 namespace hocket {
 
@@ -49,7 +49,7 @@ class SimulationRecord {
   const std::int64_t rank_;
   File trace_file_, tape_file_;
   SimulationClock clock_;
-  std::optional<ChromeTraceWriter> trace_;
+  std::optional<SimulatedTimeline> trace_;
   std::optional<TapeWriter> tape_;
 };
 

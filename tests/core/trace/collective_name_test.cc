@@ -169,5 +169,19 @@ TEST(CollectiveName, ReadsTheProjectsOwnSpellings) {
   EXPECT_FALSE(spelled_collective("barrier"));
 }
 
+TEST(CollectiveName, ReadsTheKindOfAMessageWhereItIsOne) {
+  for (const char* name : {"send", "isend", "gloo:send", "nccl:send 0->1", "c10d::send"})
+    EXPECT_EQ(spelled_message(name), Kind::send) << name;
+  for (const char* name : {"recv", "irecv", "receive", "nccl:recv 12<-3", "c10d::recv_",
+                           "c10d::recv_any_source_", "gloo:recvAnySource"})
+    EXPECT_EQ(spelled_message(name), Kind::receive) << name;
+  for (const char* name : {"", ":", "batch_isend_irecv", "nccl:coalesced", "coalesced", "sendrecv",
+                           "nccl:all_to_all", "send_recv", "sender"})
+    EXPECT_FALSE(spelled_message(name)) << name;
+  EXPECT_TRUE(names_messages("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"));
+  EXPECT_TRUE(names_messages("gloo:recv"));
+  EXPECT_FALSE(names_messages("ncclDevKernel_AllReduce_Sum_f32_RING_LL(SendRecv)"));
+}
+
 }  // namespace
 }  // namespace hocket

@@ -140,5 +140,18 @@ TEST(InferStructure, StepsThatDifferAreNoStep) {
   EXPECT_THAT(infer_structure(empty).error().message, HasSubstr("no whole step"));
 }
 
+TEST(InferStructure, OfStepsWithMessagesIsRefused) {
+  RankTrace trace = foreign_trace(random_layers(1), whole_collectives());
+  ASSERT_TRUE(infer_structure(trace));
+  trace.groups.push_back({"0 to 1", {0, 1}});
+  const auto some = std::ranges::find(trace.records, TraceKind::communication, &TraceRecord::kind);
+  ASSERT_NE(some, trace.records.end());
+  some->collective = CollectiveKind::send;
+  some->group = 0;
+  const auto refused = infer_structure(trace);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("it sends or receives messages"));
+}
+
 }  // namespace
 }  // namespace hocket

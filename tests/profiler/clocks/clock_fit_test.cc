@@ -7,6 +7,7 @@
 #include <random>
 
 #include "core/base/json.h"
+#include "core/trace/message_ends.h"
 #include "tests/mutate.h"
 #include "tests/profiler/simulated_clocks.h"
 
@@ -229,6 +230,25 @@ TEST(ClockFit, OnlyEqualCollectivesThatEndTogetherCount) {
   traces[1].records[0].collective = CollectiveKind::all_gather;
   traces[1].records[1].collective.reset();
   EXPECT_EQ(fit_clocks(traces, {})[1].samples, 28);
+}
+
+TEST(ClockFit, MessagesHaveNoCommonEnds) {
+  SimulatedClocks clocks(3, 2);
+  auto traces = clocks.traces({});
+  for (RankTrace& trace : traces) {
+    trace.groups = {message_group({0, 1})};
+    for (TraceRecord& record : trace.records) {
+      if (record.sequence < 10) continue;
+      record.group = 0;
+      record.collective = trace.rank == 0 ? CollectiveKind::send : CollectiveKind::receive;
+      // A send is over long before its receive.
+      if (trace.rank == 0) record.end_ns = record.begin_ns;
+    }
+  }
+  EXPECT_EQ(fit_clocks(traces, {})[1].samples, 10);
+  for (RankTrace& trace : traces)
+    std::erase_if(trace.records, [](const TraceRecord& record) { return record.group != 0; });
+  EXPECT_EQ(fit_clocks(traces, {})[1].method, "none");
 }
 
 TEST(ClockFit, RanksOfOneHostWhoseSamplesAgreeHaveOneClock) {

@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "core/trace/message_ends.h"
 #include "core/trace/paired_collectives.h"
 #include "profiler/formats/file_clock.h"
 
@@ -149,6 +150,62 @@ TEST(CollectiveFlows, HaveNoArrowToAPartThatEndedBefore) {
   const CollectiveFlows flows(mesh.traces, mesh.fits);
   EXPECT_EQ(flows.of(0, 0).incoming, 0U);
   EXPECT_EQ(flows.of(1, 0).outgoing, 0U);
+}
+
+/// Returns the part of a message from rank 0 to rank 1.
+RankTrace message_part(std::int64_t rank, std::int64_t begin_ns, std::int64_t end_ns) {
+  RankTrace trace;
+  trace.rank = rank;
+  trace.ranks = 2;
+  trace.names = {"activations"};
+  trace.groups = {message_group({0, 1})};
+  TraceRecord record;
+  record.kind = TraceKind::communication;
+  record.collective = rank == 0 ? CollectiveKind::send : CollectiveKind::receive;
+  record.group = 0;
+  record.sequence = 0;
+  record.begin_ns = begin_ns;
+  record.end_ns = end_ns;
+  trace.records = {record};
+  return trace;
+}
+
+TEST(CollectiveFlows, OfAMessageLeadFromTheSendWhoeverCameLast) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const auto any_ns = [&] { return static_cast<std::int64_t>(1 + random() % 100); };
+    const std::int64_t send_ns = any_ns(), receive_ns = any_ns();
+    const std::vector<RankTrace> traces{message_part(0, send_ns, send_ns + any_ns()),
+                                        message_part(1, receive_ns, receive_ns + any_ns())};
+    const std::vector<ClockFit> fits{{.method = "own"}, {.residual_ns = 10, .method = "exchange"}};
+    const CollectiveFlows flows(traces, fits);
+    const PartFlows send = flows.of(0, 0), receive = flows.of(1, 0);
+    const bool can_be = traces[1].records[0].end_ns > send_ns;
+    EXPECT_EQ(send.outgoing, can_be ? 1U : 0U);
+    EXPECT_EQ(receive.incoming, can_be ? send.first_outgoing : 0U);
+    EXPECT_EQ(receive.outgoing, 0U);
+    EXPECT_EQ(send.incoming, 0U);
+    // An eager send waits for nobody, and no trace tells whether one is.
+    EXPECT_FALSE(send.wait_ns);
+    EXPECT_FALSE(send.waited_for);
+    EXPECT_EQ(send.late_ns, std::max<std::int64_t>(send_ns - receive_ns, 0));
+    EXPECT_EQ(receive.wait_ns, std::max<std::int64_t>(send_ns - receive_ns, 0));
+    EXPECT_EQ(receive.late_ns, std::max<std::int64_t>(receive_ns - send_ns, 0));
+    EXPECT_EQ(receive.waited_for,
+              send_ns - receive_ns > 10 ? std::optional<std::int64_t>(0) : std::nullopt);
+    EXPECT_EQ(receive.clock_error_ns, 10);
+  }
+}
+
+TEST(CollectiveFlows, DoNotJoinTwoSends) {
+  std::vector<RankTrace> traces{message_part(0, 10, 90), message_part(1, 20, 90)};
+  traces[1].groups[0].ranks = {1, 0};
+  traces[1].records[0].collective = CollectiveKind::send;
+  const std::vector<ClockFit> fits{{.method = "own"}, {.method = "exchange"}};
+  const CollectiveFlows flows(traces, fits);
+  EXPECT_EQ(flows.of(0, 0), PartFlows());
+  EXPECT_EQ(flows.of(1, 0), PartFlows());
 }
 
 }  // namespace

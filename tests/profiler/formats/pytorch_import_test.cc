@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "core/trace/collective_name.h"
+#include "core/trace/message_ends.h"
+#include "core/trace/paired_collectives.h"
 #include "profiler/formats/chrome_import.h"
 #include "tests/temporary_folder.h"
 
@@ -59,6 +62,7 @@ void expect_steps_computation_and_all_reduces(const std::vector<RankTrace>& trac
     const std::int64_t end_ns = trace.step_starts.back().begin_ns;
     for (const TraceRecord& record : trace.records) {
       if (record.kind != TraceKind::communication || record.step == kNoStep) continue;
+      if (names_messages(trace.names[record.name])) continue;
       EXPECT_EQ(record.collective, CollectiveKind::all_reduce);
       EXPECT_NE(record.sequence, kNoSequence);
       EXPECT_GE(record.begin_ns, begin_ns);
@@ -67,13 +71,39 @@ void expect_steps_computation_and_all_reduces(const std::vector<RankTrace>& trac
   }
 }
 
+/// Expects a message each way in each step, paired; without kind where the files say no ranks.
+void expect_messages(const std::vector<RankTrace>& traces, std::int64_t steps, bool says_ranks) {
+  ASSERT_EQ(traces.size(), 2U);
+  for (const RankTrace& trace : traces) {
+    std::int64_t found = 0, known = 0;
+    for (const TraceRecord& record : trace.records) {
+      found += names_messages(trace.names[record.name]) && record.step != kNoStep &&
+               record.kind == TraceKind::communication;
+      known += message_ends(trace, record).has_value() && record.step != kNoStep;
+    }
+    EXPECT_EQ(found, 2 * steps);
+    EXPECT_EQ(known, says_ranks ? 2 * steps : 0);
+  }
+  const PairedCollectives paired(traces);
+  std::int64_t messages = 0;
+  for (std::size_t i = 0; i < paired.size(); ++i) {
+    if (!paired.is_of_message(i)) continue;
+    EXPECT_TRUE(paired.is_complete(i));
+    EXPECT_TRUE(paired.is_alike(i));
+    ++messages;
+  }
+  EXPECT_EQ(messages, says_ranks ? 2 * steps : 0);
+}
+
 /// PyTorch 2.13.0 wrote it, by formats/pytorch_trace.py with two steps; white space is less.
 TEST(PytorchImport, OfARecordedTraceFindsStepsComputationAndAllReducesOnBothRanks) {
-  expect_steps_computation_and_all_reduces(read_traces(HOCKET_PYTORCH_RECORDED), 2);
+  const std::vector<RankTrace> traces = read_traces(HOCKET_PYTORCH_RECORDED);
+  expect_steps_computation_and_all_reduces(traces, 2);
+  expect_messages(traces, 2, true);
 }
 
 /// Tests the traces that the PyTorch of `python` writes; skips where it has none.
-void expect_the_same_of(const std::string& python) {
+void expect_the_same_of(const std::string& python, bool says_ranks) {
   if (!runs(python + " -c 'import torch.distributed, torch.profiler' 2>/dev/null")) {
     GTEST_SKIP() << python << " has no PyTorch: scripts/setup torch";
   }
@@ -82,15 +112,17 @@ void expect_the_same_of(const std::string& python) {
   // Ignores the exit status: the interpreter may abort at exit, after everything is written.
   (void)runs(python + " " + HOCKET_PYTORCH_TRACE + " " + folder.path().string() + " " +
              std::to_string(kSteps));
-  expect_steps_computation_and_all_reduces(read_traces(folder.path()), kSteps);
+  const std::vector<RankTrace> traces = read_traces(folder.path());
+  expect_steps_computation_and_all_reduces(traces, kSteps);
+  expect_messages(traces, kSteps, says_ranks);
 }
 
 TEST(PytorchImport, OfTheInstalledPackageFindsTheSame) {
-  expect_the_same_of("/usr/bin/python3");
+  expect_the_same_of("/usr/bin/python3", false);
 }
 
 TEST(PytorchImport, OfTheInstalledNewerVersionFindsTheSame) {
-  expect_the_same_of(HOCKET_TORCH_PYTHON "/bin/python");
+  expect_the_same_of(HOCKET_TORCH_PYTHON "/bin/python", true);
 }
 
 }  // namespace

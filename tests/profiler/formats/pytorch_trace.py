@@ -1,5 +1,5 @@
-"""Trains a small model with DistributedDataParallel on two ranks, over gloo on the loopback, and
-writes what PyTorch's profiler saw to FOLDER/rank-0.json and FOLDER/rank-1.json.
+"""Trains a small model with DistributedDataParallel on two ranks, over gloo on the loopback, has the
+ranks send each other a tensor in each step, and writes what PyTorch's profiler saw to FOLDER/rank-0.json and FOLDER/rank-1.json.
 
     pytorch_trace.py FOLDER STEPS
 """
@@ -11,6 +11,18 @@ import sys
 
 RANKS = 2
 TIME_LIMIT_S = 120
+
+
+def exchange(torch, distributed, rank):
+    """Rank 0 sends first; the other way the two operations are a batch."""
+    tensor = torch.zeros(1000)
+    if rank == 0:
+        distributed.isend(tensor, 1).wait()
+    else:
+        distributed.irecv(tensor, 0).wait()
+    operation = distributed.irecv if rank == 0 else distributed.isend
+    for work in distributed.batch_isend_irecv([distributed.P2POp(operation, tensor, 1 - rank)]):
+        work.wait()
 
 
 def train(folder, steps, rank):
@@ -38,6 +50,7 @@ def train(folder, steps, rank):
             optimizer.zero_grad()
             model(torch.randn(64, 128)).sum().backward()
             optimizer.step()
+            exchange(torch, distributed, rank)
             if iteration == 1 + steps:
                 # A thread of Gloo may end the event of an all-reduce after its result is used, and
                 # the profiler of PyTorch 1.13 drops events that have not ended when it stops.

@@ -8,11 +8,13 @@
 #include <map>
 #include <random>
 
+#include "core/trace/message_ends.h"
 #include "tests/profiler/simulated_clocks.h"
 
 namespace hocket {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -135,7 +137,7 @@ TEST(CollectiveMetrics, HeadroomOfACutTraceIsThatOfTheIterationsThatAllRanksHave
     EXPECT_THAT(measured.withheld,
                 ElementsAre("headroom_ns: " + std::to_string(kIterations - iterations) +
                             " of 7 iterations have collectives that are not in the traces of all "
-                            "ranks, and are left out"));
+                            "ranks, or messages, and are left out"));
   }
 }
 
@@ -382,6 +384,30 @@ TEST(CollectiveMetrics, OfSimulatedClocksComeNearTheTruth) {
       EXPECT_LE(collective.arrival_skew_ns, 1e5 + 2e3);
     }
   }
+}
+
+TEST(CollectiveMetrics, MessagesAreNoCollectives) {
+  Job job;
+  const JobMetrics without = job.measure();
+  for (const std::size_t rank : {std::size_t{0}, std::size_t{1}}) {
+    RankTrace& trace = job.traces[rank];
+    trace.groups = {message_group({0, 1})};
+    // The send has ended before the receive begins.
+    const std::int64_t begin_ns = trace.step_starts[1].begin_ns + (rank == 0 ? 10 : 300);
+    trace.records.push_back(part(0, begin_ns, begin_ns + 50));
+    trace.records.back().collective = rank == 0 ? CollectiveKind::send : CollectiveKind::receive;
+    trace.records.back().group = 0;
+    put_in_order(trace);
+  }
+  const JobMetrics with = job.measure();
+  EXPECT_EQ(with.collectives.size(), without.collectives.size());
+  EXPECT_THAT(with.withheld, ElementsAre(HasSubstr("headroom_ns: 1 of 2 iterations")))
+      << "how long a message takes is not known";
+  for (RankTrace& trace : job.traces)
+    std::erase_if(trace.records, [](const TraceRecord& record) {
+      return record.collective == CollectiveKind::all_reduce;
+    });
+  EXPECT_THAT(job.measure().withheld, Contains(HasSubstr("only messages between two")));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/trace/message_ends.h"
 #include "tests/profiler/metrics/planted_job.h"
 #include "tests/rounds.h"
 
@@ -181,6 +182,75 @@ TEST(StragglerInput, InAMeshTheRankThatAllWaitForIsFoundThroughItsGroups) {
     EXPECT_EQ(find_stragglers(straggler_input(mesh(0), fits, clock)).verdict,
               StragglerVerdict::none);
   }
+}
+
+/// Adds a message from `sender` to `receiver` in each step.
+void add_messages(std::vector<RankTrace>& traces, const MessageEnds& ends) {
+  for (const std::int64_t rank : {ends.sender, ends.receiver}) {
+    RankTrace& trace = traces[static_cast<std::size_t>(rank)];
+    trace.groups.push_back(message_group(ends));
+    for (const StepStart& start : trace.step_starts) {
+      TraceRecord record;
+      record.kind = TraceKind::communication;
+      record.collective = rank == ends.sender ? CollectiveKind::send : CollectiveKind::receive;
+      record.group = static_cast<std::int32_t>(trace.groups.size() - 1);
+      record.sequence = record.step = start.step;
+      // The receive waits long for its send.
+      record.begin_ns = start.begin_ns + (rank == ends.sender ? 100'000 : 0);
+      record.end_ns = start.begin_ns + 200'000;
+      trace.records.push_back(record);
+    }
+    put_in_order(trace);
+  }
+}
+
+TEST(StragglerInput, MessagesAreNoEvidenceAndNeitherAreCollectivesOfRanksTheyConnect) {
+  for (unsigned seed = 0; seed < rounds(20); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    PlantedJob job = random_planted_job(random);
+    job.ranks = 4;
+    job.delay = [&](int, int rank) { return PlantedDelay{.compute_scale = rank == 1 ? 1.5 : 1}; };
+    const PlantedTraces planted = PlantedRun(job, random).run();
+    for (const auto clock : {ArrivalClock::common, ArrivalClock::own}) {
+      const auto without = straggler_input(planted.traces, planted.fits, clock);
+      EXPECT_EQ(without.messages, 0);
+      EXPECT_EQ(without.collectives_of_connected, 0);
+      auto traces = planted.traces;
+      // Rank 3 is connected with rank 1 by way of rank 0.
+      add_messages(traces, {0, 1});
+      add_messages(traces, {3, 0});
+      const auto input = straggler_input(traces, planted.fits, clock);
+      EXPECT_EQ(input.messages, 2 * std::ssize(traces[0].step_starts));
+      EXPECT_EQ(input.collectives_of_connected, std::ssize(without.arrivals));
+      EXPECT_TRUE(input.arrivals.empty());
+      for (const JobStep& step : input.steps)
+        for (const RankStep& rank : step.ranks) EXPECT_EQ(rank.blocked_ns, 0);
+      for (const StragglerRank& rank : find_stragglers(input).ranks)
+        EXPECT_EQ(rank.pattern, StragglerPattern::none);
+    }
+  }
+}
+
+TEST(StragglerInput, CollectivesOfRanksThatNoMessageConnectsCount) {
+  std::mt19937_64 random(5);
+  PlantedJob job = random_planted_job(random);
+  job.ranks = 4;
+  auto planted = PlantedRun(job, random).run();
+  // Two stages of two ranks: the all-reduces become those of a stage.
+  for (RankTrace& trace : planted.traces) {
+    const std::int64_t first = trace.rank / 2 * 2;
+    trace.groups = {{"stage", {first, first + 1}}};
+    for (TraceRecord& record : trace.records)
+      if (record.kind == TraceKind::communication) record.group = 0;
+  }
+  const auto without = straggler_input(planted.traces, planted.fits, ArrivalClock::common);
+  add_messages(planted.traces, {0, 2});
+  add_messages(planted.traces, {3, 1});
+  const auto input = straggler_input(planted.traces, planted.fits, ArrivalClock::common);
+  EXPECT_FALSE(input.arrivals.empty());
+  EXPECT_EQ(input.arrivals, without.arrivals);
+  EXPECT_EQ(input.collectives_of_connected, 0);
 }
 
 }  // namespace

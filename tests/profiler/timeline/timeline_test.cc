@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "core/base/intervals.h"
+#include "core/trace/message_ends.h"
 #include "tests/profiler/timeline/random_profile.h"
 #include "tests/rounds.h"
 
@@ -214,6 +215,24 @@ TEST(Timeline, JoinsThePartsOfACollective) {
   EXPECT_EQ(timeline.record(1, 2)->parts.size(), 2u);
   EXPECT_THAT(timeline.record(1, 3)->parts, IsEmpty()) << "the first of a sequence counts";
   EXPECT_THAT(timeline.record(5, 2)->parts, IsEmpty()) << "of no known kind";
+}
+
+TEST(Timeline, JoinsASendWithItsReceive) {
+  TimelineInput input;
+  const auto part = [](CollectiveKind kind, std::int64_t sequence) {
+    TraceRecord record = record_of(TraceKind::communication, 10 * sequence, 10 * sequence + 5);
+    record.collective = kind;
+    record.group = static_cast<std::int32_t>(sequence);
+    record.sequence = 0;
+    return record;
+  };
+  // The second says no ranks: nothing tells that these are parts of one message.
+  input.add(0).records = {part(CollectiveKind::send, 0), part(CollectiveKind::send, 1)};
+  input.add(1).records = {part(CollectiveKind::receive, 0), part(CollectiveKind::receive, 1)};
+  for (RankTrace& trace : input.traces) trace.groups = {message_group({0, 1}), {"pipeline", {}}};
+  const Timeline timeline = input.timeline();
+  EXPECT_EQ(timeline.record(1, 0)->parts.size(), 2u);
+  EXPECT_THAT(timeline.record(1, 1)->parts, IsEmpty());
 }
 
 TEST(Timeline, MayBeEmpty) {
