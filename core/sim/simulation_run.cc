@@ -62,6 +62,7 @@ Result<SimulationRun::Finished> SimulationRun::next_finished() {
     now_ns_ = event.time_ns;
     if (clock_) clock_->set_ns(now_ns_);
     handle(event.payload);
+    release_held();
     start_urgent_parts();
   }
   const Finished next = finished_.front();
@@ -130,12 +131,22 @@ void SimulationRun::launch_steps(std::uint32_t rank) {
   SimulatedRank& r = ranks_[rank];
   const ProgramSetup& program = program_of(rank);
   while (r.plan.may_launch(*program.captured)) {
+    if (r.launches - finished_launches_ >= most_ahead()) {
+      if (std::ranges::find(held_, rank) == held_.end()) held_.push_back(rank);
+      return;
+    }
     announce_launch(rank);
     r.plan.launch(program.captured);
     if (++r.launches - finished_launches_ > launches_.size()) {
       launches_.push_back({tasks_, 0, {}});
     }
   }
+}
+
+void SimulationRun::release_held() {
+  if (held_.empty() || finished_launches_ == released_at_) return;
+  released_at_ = finished_launches_;
+  for (const std::uint32_t rank : std::exchange(held_, {})) pump(rank);
 }
 
 void SimulationRun::announce_launch(std::uint32_t rank) {

@@ -138,6 +138,13 @@ class SimulationRun {
   static std::int64_t rounded(double ns);
   void handle(const EventData& event);
   void launch_steps(std::uint32_t rank);
+  /// Returns how many launches a rank may have begun beyond those that every rank has finished.
+  /// Ranks that communicate are at most two launches ahead of each other, and so are those between
+  /// them, so this holds back only a rank that waits for no other, which would run ahead without
+  /// end.
+  std::uint32_t most_ahead() const { return 2 * static_cast<std::uint32_t>(ranks_.size()) + 2; }
+  /// Lets the ranks go on that were held back, if a launch has finished since.
+  void release_held();
   void announce_launch(std::uint32_t rank);
   /// Lets `rank` start everything that it can.
   void pump(std::uint32_t rank);
@@ -207,6 +214,8 @@ class SimulationRun {
   std::vector<bool> part_lanes_;  // lanes of the watched rank; true while in use
   std::deque<Launch> launches_;   // from finished_launches_ on
   std::uint32_t finished_launches_ = 0;
+  std::vector<std::uint32_t> held_;  ///< ranks that are too far ahead
+  std::uint32_t released_at_ = 0;    ///< finished_launches_ when ranks were last let go
   std::vector<std::uint32_t> part_order_;
   std::deque<Finished> finished_;  // not returned yet
   std::int64_t now_ns_ = 0;

@@ -93,6 +93,24 @@ TEST(Pipelines, HaveTheBubbleOfZeroBubbleSchedules) {
   }
 }
 
+// Its launches would otherwise have no end, at one time.
+TEST(Pipelines, ARankThatWaitsForNobodyAndTakesNoTimeIsHeldBack) {
+  StepDescription step = pipeline({2, 4}, {300, 700, 0}, one_forward_one_backward);
+  const std::int64_t expected = iteration_ns(step, kStatic);
+  step.ranks = step.ranks_per_host = 3;
+  step.mesh = {{"pipeline", 3}};
+  for (RankProgram& program : step.programs)
+    std::erase_if(program.tasks, [](const StepTask& task) {
+      return task.collective && !is_message(*task.collective);
+    });
+  RankProgram& alone = step.programs.emplace_back(step.programs.back());
+  alone.at.front().indices = {2};
+  std::erase_if(alone.tasks, [](const StepTask& task) { return task.collective.has_value(); });
+  for (StepTask& task : alone.tasks) task.duration_ns = 0;
+  EXPECT_LE(iteration_ns(step, kStatic), expected);
+  EXPECT_GE(iteration_ns(step, kStatic), 4 * 1000);
+}
+
 TEST(Pipelines, InNaiveOrderAreRefusedWithTheTasksThatWait) {
   const StepDescription step = pipeline({4, 8}, {300, 700, 0}, one_forward_one_backward);
   const auto refused = simulated(step, kFifo);
