@@ -1,6 +1,6 @@
 // Compares ways of summing over ranks by Gloo on the loopback interface, in one run: Gloo's
-// all-reduce, our ring's reduce-scatter and all-gather, and a hierarchy through groups of two
-// ranks.
+// all-reduce, our ring's reduce-scatter and all-gather, a hierarchy through groups of two ranks,
+// and all-reduces of as many values of 16 bits, which are half as many bytes.
 //
 //   bin/collectives_benchmark [--ranks N] [--rounds N] [--json]
 //
@@ -36,6 +36,7 @@ struct Stage {
 struct Way {
   std::string name;
   std::vector<Stage> stages;
+  ElementType type = ElementType::float32;
   std::vector<double> times_ns = {};  ///< by round
 };
 
@@ -50,6 +51,8 @@ std::vector<Way> ways_of(const RankGrid& grid) {
     ways.push_back({"inside, between, inside",
                     {{reduce_scatter, inside}, {all_reduce, between}, {all_gather, inside}}});
   }
+  ways.push_back({"bfloat16", {{all_reduce, world}}, ElementType::bfloat16});
+  ways.push_back({"float16", {{all_reduce, world}}, ElementType::float16});
   return ways;
 }
 
@@ -58,10 +61,11 @@ Result<void> time_once(Collective& collective, Way& way, std::span<float> values
   const SteadyClock clock;
   float meet = 0;
   if (auto ok = collective.all_reduce({&meet, 1}, index++); !ok) return ok;
+  const ValueSpan typed(values.data(), values.size(), way.type);
   const std::int64_t begin_ns = clock.now_ns();
   for (const Stage& stage : way.stages) {
     const auto ok = collective.run(
-        {.kind = stage.kind, .group = stage.group, .values = values, .index = index++});
+        {.kind = stage.kind, .group = stage.group, .values = typed, .index = index++});
     if (!ok) return ok;
   }
   way.times_ns.push_back(static_cast<double>(clock.now_ns() - begin_ns));
