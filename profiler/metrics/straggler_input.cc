@@ -11,6 +11,7 @@
 
 #include "core/base/intervals.h"
 #include "core/base/statistics.h"
+#include "core/trace/collective_name.h"
 #include "core/trace/message_ends.h"
 #include "core/trace/paired_collectives.h"
 #include "profiler/metrics/exposed_time.h"
@@ -182,19 +183,35 @@ class StepDivision {
   const Coverage compute_, used_cover_, busy_cover_, all_cover_;
 };
 
-/// The ranks that messages connect, directly or by way of others.
+/// The ranks that messages connect, directly or by way of others. Sends and receives whose two
+/// ranks are unknown, as in a batch of several, may go between any ranks of their group.
 class ConnectedRanks {
  public:
   explicit ConnectedRanks(std::span<const RankTrace> traces) {
     for (const RankTrace& trace : traces) {
+      std::vector<std::optional<bool>> names_message(trace.names.size());
       for (const TraceRecord& record : trace.records) {
-        if (const auto ends = message_ends(trace, record)) join(ends->sender, ends->receiver);
+        if (record.kind != TraceKind::communication) continue;
+        if (const auto ends = message_ends(trace, record)) {
+          join(ends->sender, ends->receiver);
+          continue;
+        }
+        if (record.collective && !is_message(*record.collective)) continue;
+        std::optional<bool>& by_name = names_message[record.name];
+        if (!by_name) by_name = names_messages(trace.names[record.name]);
+        if (!record.collective && !*by_name) continue;
+        ++unknown_;
+        join_group(trace, record);
       }
     }
   }
 
+  /// Returns the number of records of sends and receives whose two ranks are unknown.
+  std::int64_t unknown() const { return unknown_; }
+
   /// Returns whether any two of the ranks are connected.
   bool connect_any(const MemberGroup& group, std::span<const RankTrace> traces) {
+    if (connects_all_) return group.traces.size() > 1;
     if (next_.empty()) return false;
     std::set<std::int64_t> seen;
     return std::ranges::any_of(group.traces, [&](std::size_t trace) {
@@ -203,6 +220,15 @@ class ConnectedRanks {
   }
 
  private:
+  void join_group(const RankTrace& trace, const TraceRecord& record) {
+    const bool is_known = record.group >= 0 && record.group < std::ssize(trace.groups) &&
+                          !trace.groups[static_cast<std::size_t>(record.group)].ranks.empty();
+    connects_all_ = connects_all_ || !is_known;
+    if (!is_known) return;
+    for (const std::int64_t rank : trace.groups[static_cast<std::size_t>(record.group)].ranks)
+      join(trace.rank, rank);
+  }
+
   std::int64_t root_of(std::int64_t rank) {
     auto at = next_.find(rank);
     if (at == next_.end()) return rank;
@@ -221,6 +247,8 @@ class ConnectedRanks {
   }
 
   std::map<std::int64_t, std::int64_t> next_;  ///< of each rank one nearer to the root, or itself
+  bool connects_all_ = false;
+  std::int64_t unknown_ = 0;
 };
 
 class Gathering {
@@ -238,6 +266,7 @@ class Gathering {
       for (const ClockFit& fit : fits_)
         input_.residual_ns = std::max(input_.residual_ns, fit.residual_ns);
     }
+    input_.unknown_messages = connected_.unknown();
     const PairedCollectives paired(traces_);
     std::map<std::size_t, bool> is_connected;  // by group
     for (std::size_t i = 0; i < paired.size(); ++i) {

@@ -6,7 +6,8 @@
 // Messages are left out. The stages of a pipeline wait in receives while it fills and drains,
 // however fast they are, so that who sends late is no evidence. For the same reason collectives are
 // left out that join two ranks between which messages go, also by way of others: the first stage is
-// the last to end its backward pass. Pure.
+// the last to end its backward pass. Where a trace does not tell the two ranks of a message, it may
+// be between any of its group, or of the job. Pure.
 
 #include <span>
 

@@ -75,6 +75,8 @@ struct StragglerInput {
   std::vector<ComparedArrivals> arrivals;
   /// Messages, and collectives between ranks that messages connect: none of them is in `arrivals`.
   std::int64_t messages = 0, collectives_of_connected = 0;
+  /// Records of sends and receives whose two ranks no trace tells.
+  std::int64_t unknown_messages = 0;
 };
 
 enum class StragglerPattern {

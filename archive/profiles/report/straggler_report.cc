@@ -57,6 +57,11 @@ std::vector<std::string> notes_of(const LoadedProfile& profile, const StragglerI
                     " messages between two ranks do not count: the stages of a pipeline wait in "
                     "receives while it fills and drains, however fast they are");
   }
+  if (input.unknown_messages > 0) {
+    notes.push_back(std::to_string(input.unknown_messages) +
+                    " sends and receives do not say their two ranks: any ranks of their groups may "
+                    "wait for each other in them");
+  }
   if (input.collectives_of_connected > 0) {
     notes.push_back(
         std::to_string(input.collectives_of_connected) +
@@ -84,7 +89,8 @@ Result<StragglerReport> find_stragglers(const LoadedProfile& profile,
     input = straggler_input(profile.traces, profile.fits, ArrivalClock::own);
   }
   report.residual_ns = input.residual_ns;
-  if (input.arrivals.empty() && input.messages > 0) return failure(messages_alone(profile));
+  if (input.arrivals.empty() && input.messages + input.collectives_of_connected > 0)
+    return failure(messages_alone(profile));
   const StragglerInput all = input;
   keep_steps(options, input);
   if (input.steps.empty()) return failure(no_steps(profile, options, all));

@@ -232,6 +232,44 @@ TEST(StragglerInput, MessagesAreNoEvidenceAndNeitherAreCollectivesOfRanksTheyCon
   }
 }
 
+// A kernel of several messages, as batches of sends and receives have, says no ranks.
+TEST(StragglerInput, MessagesOfUnknownRanksMayConnectAllOfTheirGroup) {
+  std::mt19937_64 random(7);
+  PlantedJob job = random_planted_job(random);
+  job.ranks = 4;
+  const PlantedTraces planted = PlantedRun(job, random).run();
+  const auto with_batch = [&](TraceGroup group) {
+    auto traces = planted.traces;
+    for (RankTrace& trace : traces) {
+      for (TraceRecord& record : trace.records)
+        if (record.kind == TraceKind::communication) record.group = 0;
+      trace.groups = {{"pair", {trace.rank / 2 * 2, trace.rank / 2 * 2 + 1}}, group};
+    }
+    RankTrace& first = traces.front();
+    first.names.push_back("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)");
+    TraceRecord batch;
+    batch.kind = TraceKind::communication;
+    batch.group = 1;
+    batch.name = static_cast<std::uint32_t>(first.names.size() - 1);
+    batch.step = first.step_starts.front().step;
+    batch.begin_ns = first.step_starts.front().begin_ns;
+    batch.end_ns = batch.begin_ns + 1000;
+    first.records.push_back(batch);
+    put_in_order(first);
+    return straggler_input(traces, planted.fits, ArrivalClock::common);
+  };
+  // Ranks 0 and 2 are of different pairs, 0 and 1 of one.
+  const auto across = with_batch({"stages", {0, 2}}), within = with_batch({"stages", {0, 1}}),
+             unknown = with_batch({"stages", {}});
+  EXPECT_EQ(across.unknown_messages, 1);
+  EXPECT_EQ(across.collectives_of_connected, 0);
+  EXPECT_GT(within.collectives_of_connected, 0);
+  EXPECT_EQ(within.arrivals.size() + static_cast<std::size_t>(within.collectives_of_connected),
+            across.arrivals.size());
+  EXPECT_TRUE(unknown.arrivals.empty());
+  EXPECT_FALSE(across.arrivals.empty());
+}
+
 TEST(StragglerInput, CollectivesOfRanksThatNoMessageConnectsCount) {
   std::mt19937_64 random(5);
   PlantedJob job = random_planted_job(random);
