@@ -30,7 +30,7 @@ extern "C" {
 // Returns HOCKET_CLIENT_ABI of the loaded library.
 int hocket_client_abi(void);
 
-// Returns the version of the loaded library: "0.1.0".
+// Returns the version of the loaded library: "0.1.0", or between releases "0.1.0.dev12+g0123abcd".
 const char* hocket_client_library_version(void);
 
 // Returns the error message of the last failed call on this thread; "" if none has failed. Valid

@@ -116,6 +116,7 @@ for use in "$@"; do
       grep -q 'hocket: .*: tuned while it trains' "$work/log" ||
         fail "hocket.torch says nothing of the job"
       grep -q '2 ranks have reported' "$work/log" || fail "the doctor has not heard of the ranks"
+      ! grep -q 'the program is' "$work/log" || fail "the library and the program differ in version"
       rm "$root/$packages/torch.pth"
       ;;
     *) fail "expected demo or torch, found $use" ;;
