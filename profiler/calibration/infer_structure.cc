@@ -430,9 +430,8 @@ Result<StepStructure> infer_structure(RankTrace& trace, double* outside) {
   });
   if (has_messages) {
     return refuse(
-        "it sends or receives messages; a step is predicted from a profile only when all ranks "
-        "take "
-        "part in everything");
+        "it sends or receives messages; a step is predicted from a profile only when all "
+        "ranks take part in everything");
   }
   const std::vector<StepWork> steps = work_of(trace);
   if (steps.empty()) {

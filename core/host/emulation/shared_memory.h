@@ -15,7 +15,7 @@ class SharedMemory {
   /// Makes memory that is zero. unavailable with the system's reason, as everything below.
   static Result<SharedMemory> make(std::size_t size_bytes);
   /// Maps the memory that a process of this machine has made, under the name() that it has there.
-  /// That process must still have it.
+  /// The process that made it must still have it mapped.
   static Result<SharedMemory> open(const std::string& name);
 
   ~SharedMemory();

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where a rank takes messages from others, and what they prove to know there. Any thread.
+// The port at which a rank takes messages, and the token that callers prove to have. Any thread.
 
 #include <array>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace hocket {
 
-/// Ranks tell each other as it is, byte by byte. Texts end with a zero.
+/// Ranks exchange it as bytes, so that it owns no memory. Texts end with a zero.
 struct MessageAddress {
   std::array<char, 64> host = {};  ///< a numeric address
   /// New for each rank; who connects proves to have it, and the secret of the job.
