@@ -261,7 +261,8 @@ void LinkFlows::pass_until(std::int64_t time_ns) {
 void LinkFlows::end_all() {
   for (Slot& slot : slots().first(std::min<std::size_t>(table().used, most_parts()))) {
     if (slot.phase != Phase::meeting && slot.phase != Phase::on_links) continue;
-    slot.phase = Phase::ended;
+    // Nobody has a ticket of a part that its first rank was about to join when it died.
+    slot.phase = slot.joined == 0 ? Phase::none : Phase::ended;
     slot.ended_ns = table().now_ns;
   }
 }
