@@ -90,9 +90,10 @@ def python(*arguments, environment=None, path=(AUTORUN, PACKAGES)):
 
 
 # Starts the ranks of a program with one import of PyTorch, which takes seconds; what a rank prints
-# goes into a file of its own. A rank that does not end by itself ends with the test's patience.
+# goes into a file of its own. A rank that does not end by itself says there where it is, and ends
+# before the test's patience does.
 RANKS = """
-import os, signal, sys, torch, torch.distributed
+import faulthandler, os, sys, torch, torch.distributed
 if not torch.__version__.startswith("1."):
     import torch._dynamo
 folder, count, kind, program = sys.argv[1:]
@@ -100,10 +101,10 @@ children = []
 for rank in range(int(count)):
     child = os.fork()
     if child == 0:
-        signal.alarm(100)
         printed = os.open(os.path.join(folder, str(rank)), os.O_CREAT | os.O_WRONLY)
         os.dup2(printed, 1)
         os.dup2(printed, 2)
+        faulthandler.dump_traceback_later(80, exit=True)
         sys.argv = ["-c", os.path.join(folder, "meeting"), str(rank), kind]
         exec(program, {"__name__": "__main__"})
         sys.exit()
