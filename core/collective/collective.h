@@ -32,22 +32,24 @@ struct CollectiveWork {
   ///
   /// Otherwise: a broadcast copies the values of the member `peer`, a send sends them to it, and a
   /// receive fills them with what it sends; an all-to-all sends `sent_counts[m]` of them to each
-  /// member m, in order.
+  /// member m, in order; a shift sends them to the member `peer` places behind this one, round the
+  /// end, and fills `received` with as many of the member as many places before.
   ///
   /// They are of one type on all ranks. Sums are those of float32, whatever the type: between hosts
   /// rounded once at their end, by NCCL after each addition, too.
   ValueSpan values;
   /// Range of elements within every block, or of what each member sends to each in an all-to-all,
   /// from `begin` to `end`, which may lie beyond; the whole if both are 0. Not for a broadcast, a
-  /// send or a receive.
+  /// shift, a send or a receive.
   std::size_t begin = 0, end = 0;
   /// The same part has the same index on every rank of the group. Two ranks of a group count the
   /// messages between them by themselves, each way.
   std::uint64_t index = 0;
-  /// Member of the group, counted in ascending order of ranks.
+  /// Member of the group, counted in ascending order of ranks; for a shift a distance below the
+  /// number of members, which is the same on all of them.
   std::size_t peer = 0;
   /// An all-to-all fills `received` with `received_counts[m]` values of each member m, in order. It
-  /// does not overlap `values`.
+  /// does not overlap `values`, nor does that of a shift.
   ValueSpan received = {};
   std::span<const std::size_t> sent_counts = {}, received_counts = {};
 };

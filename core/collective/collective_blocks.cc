@@ -32,6 +32,24 @@ struct CutBlocks {
   }
 };
 
+Result<void> check_types(const CollectiveWork& work, const std::string& what) {
+  if (work.values.type() == work.received.type()) return {};
+  return invalid(what + ": it sends values of " + std::string(to_string(work.values.type())) +
+                 " and receives values of " + std::string(to_string(work.received.type())));
+}
+
+Result<void> check_shift(const CollectiveWork& work, std::size_t members) {
+  if (work.peer >= members) {
+    return invalid("a shift: expected a distance from 0 to " + std::to_string(members - 1) +
+                   " in a group of " + std::to_string(members) + ", found " +
+                   std::to_string(work.peer));
+  }
+  HOCKET_TRY(check_types(work, "a shift"));
+  if (work.values.size() == work.received.size()) return {};
+  return invalid("a shift: it sends " + std::to_string(work.values.size()) +
+                 " values and receives " + std::to_string(work.received.size()));
+}
+
 }  // namespace
 
 Result<void> check_kind(CollectiveKind kind) {
@@ -51,6 +69,7 @@ GroupMembers group_members(const Mesh& mesh, CollectiveGroup group, std::int64_t
 
 Result<void> check_message(const CollectiveWork& work, std::size_t members, std::size_t own) {
   const std::string what = "a " + std::string(in_words(work.kind));
+  if (work.kind == CollectiveKind::shift) return check_shift(work, members);
   if (work.kind != CollectiveKind::all_to_all) {
     const bool is_pair = work.kind != CollectiveKind::broadcast;
     if (work.peer < members && !(is_pair && work.peer == own)) return {};
@@ -71,11 +90,7 @@ Result<void> check_message(const CollectiveWork& work, std::size_t members, std:
     return invalid("an all-to-all: the counts of values " + std::string(way) +
                    " do not add up to the " + std::to_string(values) + " values");
   };
-  if (work.values.type() != work.received.type()) {
-    return invalid("an all-to-all: it sends values of " +
-                   std::string(to_string(work.values.type())) + " and receives values of " +
-                   std::string(to_string(work.received.type())));
-  }
+  HOCKET_TRY(check_types(work, "an all-to-all"));
   HOCKET_TRY(check(work.sent_counts, work.values.size(), "sent"));
   HOCKET_TRY(check(work.received_counts, work.received.size(), "received"));
   if (work.sent_counts[own] == work.received_counts[own]) return {};

@@ -23,11 +23,12 @@ struct ValueRange {
   bool operator==(const ValueRange&) const = default;
 };
 
-/// Returns whether the work is a broadcast, an all-to-all, a send or a receive, which have no
-/// blocks.
+/// Returns whether the work is a broadcast, an all-to-all, a shift, a send or a receive, which have
+/// no blocks.
 constexpr bool has_no_blocks(CollectiveKind kind) {
   return kind == CollectiveKind::broadcast || kind == CollectiveKind::all_to_all ||
-         kind == CollectiveKind::send || kind == CollectiveKind::receive;
+         kind == CollectiveKind::shift || kind == CollectiveKind::send ||
+         kind == CollectiveKind::receive;
 }
 
 /// Returns invalid_argument for a kind other than all_reduce, reduce_scatter and all_gather.
@@ -43,9 +44,19 @@ struct GroupMembers {
 GroupMembers group_members(const Mesh& mesh, CollectiveGroup group, std::int64_t rank);
 
 /// Returns invalid_argument for a message whose peer is none of the group's `members`, or is `own`,
-/// this rank, for a send or a receive, and for an all-to-all whose counts are not one for each
-/// member, do not add up to the values, or differ for what this rank keeps.
+/// this rank, for a send or a receive, for an all-to-all whose counts are not one for each member,
+/// do not add up to the values, or differ for what this rank keeps, and for a shift that receives
+/// other values than it sends.
 Result<void> check_message(const CollectiveWork& work, std::size_t members, std::size_t own);
+
+/// The members with whom a member exchanges values in a shift; both are the member itself if the
+/// distance is 0.
+struct ShiftEnds {
+  std::size_t to = 0, from = 0;
+};
+constexpr ShiftEnds shift_ends(std::size_t distance, std::size_t members, std::size_t own) {
+  return {(own + distance) % members, (own + members - distance) % members};
+}
 
 /// Returns where the values lie that `work`, an all-to-all, exchanges with each member, in a buffer
 /// with `counts` values for each member in order.

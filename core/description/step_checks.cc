@@ -290,24 +290,34 @@ Result<void> check_places(const StepDescription& step) {
   return {};
 }
 
-/// Checks that messages, and no other tasks, have a peer in their group, and a known cost.
+/// Checks that messages and shifts, and no other tasks, have a peer in their group, and a known
+/// cost.
 Result<void> check_peer(const StepDescription& step, const StepTask& task,
                         const std::string& path) {
-  const bool has_peer = task.collective && is_message(*task.collective);
+  const bool is_shift = task.collective == CollectiveKind::shift;
+  const bool has_peer = is_shift || (task.collective && is_message(*task.collective));
   const char* const field = task.peer && task.peer->is_relative ? ".peer_distance" : ".peer";
   if (!has_peer) {
     if (!task.peer) return {};
-    return wrong(path + field, "nothing, as it is no message", task.peer->index);
+    return wrong(path + field, "nothing, as it is no message and no shift", task.peer->index);
   }
   const std::int64_t size =
       task.group == CollectiveGroup::world ? step.ranks : mesh_of(step).size_of(task.group);
+  if (is_shift && step.ranks % step.ranks_per_host != 0) {
+    return wrong(path + ".kind",
+                 "no shift where ranks_per_host (" + std::to_string(step.ranks_per_host) +
+                     ") does not divide ranks (" + std::to_string(step.ranks) + ")",
+                 to_string(*task.collective));
+  }
+  if (is_shift && !(task.peer && task.peer->is_relative))
+    return wrong(path, "a \"peer_distance\", since each rank has a peer of its own", "none");
   if (!task.peer) return wrong(path, "a \"peer\" or a \"peer_distance\"", "neither");
   const std::int64_t low = task.peer->is_relative ? 1 - size : 0;
   if (task.peer->index < low || task.peer->index >= size)
     return failure(wrong_integer(path + field, low, size - 1, task.peer->index));
   if (step.cluster || step.message) return {};
   return wrong(path + ".kind",
-               "no message where neither \"links\" nor \"message\" says what it costs",
+               "no message or shift where neither \"links\" nor \"message\" says what it costs",
                to_string(*task.collective));
 }
 
@@ -329,7 +339,7 @@ Result<void> check_group(const StepDescription& step, const StepTask& task,
   const unsigned known = (1U << step.mesh.size()) - 1;
   if (group.axes == AxisSet::none() || (group.axes.bits() & ~known) != 0)
     return wrong(path + ".group", "axes of the mesh", found);
-  if (step.cluster || is_message(*task.collective)) return {};
+  if (step.cluster || task.peer) return {};
   return wrong(path + ".group",
                "\"world\", \"inside\" or \"between\" where \"links\" are not known: the cost of a "
                "part among all ranks does not tell that among some",

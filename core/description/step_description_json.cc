@@ -62,7 +62,9 @@ class TaskReader {
       group.take(mesh_.parse_group(group.text()), task.group);
     };
     if (task.collective) reader.value("group", read_group, kOptional);
-    if (task.collective && is_message(*task.collective)) read_peer(reader, task);
+    const bool has_peer = task.collective == CollectiveKind::shift ||
+                          (task.collective && is_message(*task.collective));
+    if (has_peer) read_peer(reader, task);
     for (const auto& [field, mode] : step::kAccessFields) {
       const auto read_name = [&, mode = mode](const JsonValue& name) {
         access(task, name.text(), mode);
@@ -335,9 +337,8 @@ void read_step(JsonReader& reader, StepDescription& step) {
 
 bool communicates(const StepDescription& step) {
   const auto has_collective = [](const auto& from) {
-    return std::ranges::any_of(from.tasks, [](const StepTask& task) {
-      return task.collective && !is_message(*task.collective);
-    });
+    return std::ranges::any_of(from.tasks,
+                               [](const StepTask& task) { return task.collective && !task.peer; });
   };
   return has_collective(step) || std::ranges::any_of(step.programs, has_collective) ||
          std::ranges::any_of(step.layers,

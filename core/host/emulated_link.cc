@@ -94,6 +94,11 @@ Result<EmulatedLink::Load> EmulatedLink::load_of_message(const CollectiveWork& w
     for (std::size_t to = 0; to < ranges.size(); ++to)
       if (to != own) sent += ranges[to].size();
     load.bytes = bytes_of(work, sent);
+  } else if (work.kind == CollectiveKind::shift) {
+    load.rounds = work.peer == 0 ? 0 : 1;
+    if (grid().hosts() > 1 && mesh().crosses_hosts(work.group))
+      load.times = static_cast<double>(
+          mesh().shifted_off_host(work.group, static_cast<std::int64_t>(work.peer)));
   } else if (work.kind != CollectiveKind::broadcast) {
     load.is_message = true;
     load.rounds = 1;
@@ -114,15 +119,15 @@ std::vector<SharedFlows::Use> EmulatedLink::uses_of(const Load& load, Collective
   if (!is_shared_) {
     const auto alike = static_cast<double>(load.is_inside ? 1 : mesh().groups_on_host(group));
     const bool receives = load.is_message && load.name.to == rank();
-    return {{link(rank()) + (receives ? 1 : 0), alike}};
+    return {{link(rank()) + (receives ? 1 : 0), alike * load.times}};
   }
   if (load.is_message) return {{link(load.ranks[0]), 1}, {link(load.ranks[1]) + 1, 1}};
   std::vector<SharedFlows::Use> uses;
   for (const std::int64_t each : load.ranks) {
     // Ranks of a host are adjacent in a group, and share its link.
     if (!uses.empty() && uses.back().link == link(each) + 1) continue;
-    uses.push_back({link(each), 1});
-    uses.push_back({link(each) + 1, 1});
+    uses.push_back({link(each), load.times});
+    uses.push_back({link(each) + 1, load.times});
   }
   return uses;
 }

@@ -27,7 +27,8 @@ namespace hocket {
 /// max-min fairly. The flow of a ring begins when the first of its ranks has done its transfer,
 /// since by then all have begun theirs; other flows begin with the last one's. Of n ranks a ring
 /// has (n−1)/n of the bytes and n−1 rounds for a reduce-scatter, an all-gather or an all-to-all,
-/// and twice that for an all-reduce; a broadcast has all bytes in n−1 rounds, a message in one.
+/// and twice that for an all-reduce; a broadcast has all bytes in n−1 rounds, a message in one, as
+/// has a shift, which uses a host's link as often as it has ranks that send to another host.
 /// When the flow has left the links, each round adds the latency.
 ///
 /// Ranks on one machine share the links if shared() makes this object on all of them. Otherwise a
@@ -72,6 +73,7 @@ class EmulatedLink final : public Collective {
     std::vector<std::int64_t> ranks;  ///< that take part; of a message its sender, its receiver
     double bytes = 0;
     std::int64_t rounds = 0;  ///< 0: it costs nothing
+    double times = 1;         ///< how often the bytes leave a host or rank
     bool is_ring = false;
     bool is_message = false;
     bool is_inside = false;

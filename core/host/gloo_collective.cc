@@ -198,7 +198,8 @@ class GlooCollective final : public Collective {
   Result<void> run_as_message(const CollectiveWork& work) {
     const auto [ranks, own] = group_members(mesh_, work.group, rank());
     if (auto ok = check_message(work, ranks.size(), own); !ok) return ok;
-    if (ranks.size() == 1) {
+    if (ranks.size() == 1 || (work.kind == CollectiveKind::shift && work.peer == 0)) {
+      if (work.kind == CollectiveKind::shift) copy(work.values, work.received);
       if (work.kind != CollectiveKind::all_to_all) return {};
       const ValueRange own_part = exchanged_ranges(work, work.sent_counts)[0];
       copy(work.values.subspan(own_part.begin, own_part.size()),

@@ -253,6 +253,14 @@ void run_message(gloo::Context& context, const CollectiveWork& work,
   const auto values = context.createUnboundBuffer(work.values.data(), work.values.size_bytes());
   const auto received =
       context.createUnboundBuffer(work.received.data(), work.received.size_bytes());
+  if (work.kind == CollectiveKind::shift) {
+    const ShiftEnds ends = shift_ends(work.peer, ranks.size(), own);
+    received->recv(rank_of(ends.from), slot, 0, work.received.size_bytes());
+    values->send(rank_of(ends.to), slot, 0, work.values.size_bytes());
+    received->waitRecv(timeout);
+    values->waitSend(timeout);
+    return;
+  }
   const std::vector<ValueRange> sent_ranges = exchanged_ranges(work, work.sent_counts);
   const std::vector<ValueRange> received_ranges = exchanged_ranges(work, work.received_counts);
   copy(work.values.subspan(sent_ranges[own].begin, sent_ranges[own].size()),

@@ -37,8 +37,8 @@ std::uint64_t group_number(const CollectiveGroup& group);
 void run_ring(gloo::Context& context, const CollectiveWork& work, const CollectiveBlocks& blocks,
               std::chrono::milliseconds timeout, RingScratch& scratch);
 
-/// As run_ring(), for a broadcast or an all-to-all among `ranks`, of which `own` is this one: a
-/// broadcast goes round the ring in segments, the other from rank to rank.
+/// As run_ring(), for a broadcast, an all-to-all or a shift among `ranks`, of which `own` is this
+/// one: a broadcast goes round the ring in segments, the others from rank to rank.
 void run_message(gloo::Context& context, const CollectiveWork& work,
                  std::span<const std::int64_t> ranks, std::size_t own,
                  std::chrono::milliseconds timeout, RingScratch& scratch);

@@ -119,6 +119,14 @@ bool copy_from_root(const std::vector<CollectiveWork>& works) {
   return true;
 }
 
+bool shift_all(const std::vector<CollectiveWork>& works) {
+  for (const CollectiveWork& work : works)
+    if (!same_part(work, works[0]) || work.peer != works[0].peer) return false;
+  for (std::size_t from = 0; from < works.size(); ++from)
+    copy(works[from].values, works[shift_ends(works[0].peer, works.size(), from).to].received);
+  return true;
+}
+
 bool exchange_all(const std::vector<CollectiveWork>& works) {
   const std::size_t members = works.size();
   for (const CollectiveWork& work : works)
@@ -201,6 +209,9 @@ Result<void> LocalGroup::run(int rank, const CollectiveWork& work) {
   }
   if (work.kind == CollectiveKind::all_to_all) {
     return meet({work.index, work.group, first, -1, -1}, ranks.size(), own, work, exchange_all);
+  }
+  if (work.kind == CollectiveKind::shift) {
+    return meet({work.index, work.group, first, -1, -1}, ranks.size(), own, work, shift_all);
   }
   const bool sends = work.kind == CollectiveKind::send;
   const std::int64_t from = sends ? rank : ranks[work.peer], to = sends ? ranks[work.peer] : rank;

@@ -193,6 +193,7 @@ class PieceMaker {
     Piece& piece = add_piece(item, source, std::move(stage_name));
     piece.task.collective = stage.kind;
     piece.task.group = stage.group;
+    piece.task.peer = source.peer;
     piece.task.bytes = cut.bytes_of(range);
     if (stage.of_place) {
       const std::int64_t places = step_.ranks_per_host;

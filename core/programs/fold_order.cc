@@ -126,8 +126,8 @@ Result<void> check_own_messages(const JobFold& fold) {
       return invalid("ranks that run alike send to each other: " + on_rank(fold, own) + " has " +
                      named(fold, own, communication) + " and " +
                      named(fold, own, communication, true) +
-                     "; give those that send first and those that receive first programs of their "
-                     "own");
+                     "; let them send and receive in one shift, or give those that send first and "
+                     "those that receive first programs of their own");
     }
   }
   return {};
@@ -136,8 +136,10 @@ Result<void> check_own_messages(const JobFold& fold) {
 }  // namespace
 
 std::string in_words(const StepTask& communication, const Mesh& mesh) {
+  const bool is_shift = *communication.collective == CollectiveKind::shift;
+  const std::string distance = is_shift ? " by " + std::to_string(communication.peer->index) : "";
   return "\"" + printable(communication.name, kShownNameBytes) + "\" (" +
-         std::string(in_words(*communication.collective)) + " of " +
+         std::string(in_words(*communication.collective)) + distance + " of " +
          std::to_string(communication.bytes) + " bytes in " + mesh.name_of(communication.group) +
          ")";
 }

@@ -56,7 +56,23 @@ struct Relation {
 };
 
 Relation relation_of(const StepTask& task) {
+  // All of a group take part in a shift.
+  if (!is_message(*task.collective)) return {task.group, std::nullopt};
   return {task.group, task.peer, *task.collective == CollectiveKind::send};
+}
+
+/// Returns how far a shift goes, round the end; 0 for other communications.
+std::int64_t distance_of(const StepTask& task, const Mesh& mesh) {
+  if (*task.collective != CollectiveKind::shift) return 0;
+  const std::int64_t size = mesh.size_of(task.group);
+  return (task.peer->index % size + size) % size;
+}
+
+/// Returns whether two tasks, each a rank's, can be the same communication.
+bool are_alike(const StepTask& one, const StepTask& other, const Mesh& mesh) {
+  if (one.bytes != other.bytes) return false;
+  if (is_message(*one.collective) && is_message(*other.collective)) return true;
+  return one.collective == other.collective && distance_of(one, mesh) == distance_of(other, mesh);
 }
 
 /// Gives numbers to values, in order of their appearance.
@@ -98,10 +114,10 @@ class Folder {
   struct Key {
     CollectiveGroup group;
     bool is_message = false;
-    std::uint32_t first = 0;   // lowest class of the group, or that of the sender
-    std::uint32_t second = 0;  // that of the receiver
-    std::uint32_t distance = 0;
-    std::uint32_t number = 0;  // among those alike in all else
+    std::uint32_t first = 0;     // lowest class of the group, or that of the sender
+    std::uint32_t second = 0;    // that of the receiver
+    std::uint32_t distance = 0;  // of a message
+    std::uint32_t number = 0;    // among those alike in all else
 
     auto operator<=>(const Key&) const = default;
   };
@@ -266,8 +282,7 @@ class Folder {
           numbers_.try_emplace(key, static_cast<std::uint32_t>(parties_.size()));
       if (is_new) parties_.push_back({&task, own, key, {}});
       Party& party = parties_[found->second];
-      const bool is_alike = key.is_message || *party.task->collective == *task.collective;
-      if (!is_alike || party.task->bytes != task.bytes) {
+      if (!are_alike(*party.task, task, mesh_)) {
         return invalid("ranks " + std::to_string(first_rank(party.first_class)) + " and " +
                        std::to_string(rank) +
                        " have different communications in the same place of a group: " +
@@ -323,6 +338,8 @@ class Folder {
     for (const Party& party : parties_) {
       Key alike = party.key;
       alike.number = 0;
+      if (*party.task->collective == CollectiveKind::shift)
+        alike.distance = static_cast<std::uint32_t>(1 + distance_of(*party.task, mesh_));
       const auto [found, is_new] =
           first_alike.try_emplace(alike, static_cast<std::uint32_t>(fold_.communications.size()));
       fold_.communications.push_back(is_new ? communication_of(party)
@@ -333,7 +350,7 @@ class Folder {
 
   FoldedCommunication communication_of(const Party& party) {
     return party.key.is_message ? message_of(party.key, *party.task, party.first_class)
-                                : collective_of(party.key, party.first_class);
+                                : collective_of(party.key, *party.task, party.first_class);
   }
 
   FoldedCommunication message_of(const Key& key, const StepTask& task, std::uint32_t own) {
@@ -355,7 +372,7 @@ class Folder {
     return message;
   }
 
-  FoldedCommunication collective_of(const Key& key, std::uint32_t own) {
+  FoldedCommunication collective_of(const Key& key, const StepTask& task, std::uint32_t own) {
     const Groups& groups = groups_[key.group];
     const auto& ranks = groups.ranks[groups.group_of[first_rank(own)]];
     FoldedCommunication collective;
@@ -366,10 +383,15 @@ class Folder {
     std::ranges::sort(collective.members);
     collective.members.erase(std::unique(collective.members.begin(), collective.members.end()),
                              collective.members.end());
+    const bool is_shift = *task.collective == CollectiveKind::shift;
+    const std::int64_t distance = distance_of(task, mesh_);
+    if (is_shift && distance == 0) return collective;
+    const double times_beside =
+        is_shift ? static_cast<double>(mesh_.shifted_off_host(task.group, distance)) : 1;
     std::map<std::uint32_t, double> times;
     for (const std::uint32_t member : collective.members) {
       const std::uint32_t link = collective.crosses_hosts ? network_of(member) : port_of(member);
-      times[link] = collective.crosses_hosts ? groups_beside(key, member) : 1;
+      times[link] = collective.crosses_hosts ? groups_beside(key, member) * times_beside : 1;
     }
     for (const auto& [link, count] : times) {
       collective.uses.push_back({link, count});

@@ -193,6 +193,14 @@ void Scheduler::broadcast(const TaskOptions& options, DataId data, ValueSpan val
                  work_in_group(CollectiveKind::broadcast, values, group, root));
 }
 
+void Scheduler::shift(const TaskOptions& options, DataId sent, ValueSpan values, DataId received,
+                      ValueSpan received_values, CollectiveGroup group, std::size_t distance) {
+  CollectiveWork work = work_in_group(CollectiveKind::shift, values, group, distance);
+  work.received = received_values;
+  const Access accesses[] = {read(sent), write(received)};
+  submit_of_some(options, accesses, work);
+}
+
 void Scheduler::all_to_all(const TaskOptions& options, DataId sent, DataId received,
                            const AllToAll& exchange, CollectiveGroup group) {
   CollectiveWork work = work_in_group(CollectiveKind::all_to_all, exchange.sent, group);
@@ -210,7 +218,8 @@ std::optional<Error> Scheduler::why_not_some() const {
   const auto refused = [](const std::string& why) {
     return Error{
         ErrorCode::invalid_argument,
-        "the step has messages, broadcasts, all-to-alls or collectives in groups of some axes; " +
+        "the step has messages, broadcasts, all-to-alls, shifts or collectives in groups of some "
+        "axes; " +
             why};
   };
   if (executor_.mesh() == nullptr)

@@ -162,6 +162,14 @@ class Scheduler final {
   /// reads `data`, which stands for `values`, on the root, and overwrites it on the others.
   void broadcast(const TaskOptions& options, DataId data, ValueSpan values, CollectiveGroup group,
                  std::size_t root);
+  /// Submits a shift under the same conditions: each member of the group sends `values` to the one
+  /// that is `distance` places behind it, round the end, and overwrites `received_values` with as
+  /// many of the member as many places before. The distance is the same on all ranks and below the
+  /// number of members; with 0 the values are copied. It reads `sent`, which stands for `values`,
+  /// and overwrites `received`. Unlike a send and a receive, in which each waits for the other's
+  /// turn, all members may submit it alike.
+  void shift(const TaskOptions& options, DataId sent, ValueSpan values, DataId received,
+             ValueSpan received_values, CollectiveGroup group, std::size_t distance);
   /// Submits an all-to-all under the same conditions. It reads `sent`, which stands for
   /// `exchange.sent`, and overwrites `received`, which stands for `exchange.received`.
   void all_to_all(const TaskOptions& options, DataId sent, DataId received,

@@ -70,6 +70,8 @@ PartWork part_of(const TaskPayload& payload, const PartDecision& part, int ranks
     cut_all_to_all(part, special.blocks, special.divided_bytes, work.collective);
   } else if (special.is_of_some() && !special.is_scattered) {
     work.collective.values = range_of(special.work.values);
+    if (special.work.kind == CollectiveKind::shift)
+      work.collective.received = range_of(special.work.received);
   } else if (special.is_scattered && special.work.end == 0) {
     const auto all = static_cast<std::int64_t>(special.work.values.size_bytes());
     scatter(part, special.blocks > 0 ? special.blocks : ranks, all, work.collective);

@@ -143,7 +143,8 @@ double time_ns(const PartCost& cost, std::int64_t bytes) {
 
 PartCost collective_cost(CollectiveKind kind, std::int64_t bytes, std::int64_t ranks,
                          std::int64_t ranks_per_host, const Cluster& cluster) {
-  HOCKET_CHECK(bytes >= 0 && ranks >= 1 && ranks_per_host >= 1, "not a collective");
+  HOCKET_CHECK(bytes >= 0 && ranks >= 1 && ranks_per_host >= 1 && kind != CollectiveKind::shift,
+               "not a collective with a cost of its own");
   if (ranks == 1) return {};
   const Shape shape{.ranks = ranks,
                     .ranks_on_host = std::min(ranks, ranks_per_host),

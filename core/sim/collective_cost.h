@@ -12,7 +12,7 @@ namespace hocket {
 
 /// Returns the cost of one part of `bytes` of a collective of `kind` over `ranks` ranks, with
 /// `ranks_per_host` on each host. Alpha is NCCL's latency, beta the inverse of its algorithm
-/// bandwidth. A collective of one rank costs nothing.
+/// bandwidth. A collective of one rank costs nothing. Not for a shift, which consists of messages.
 PartCost collective_cost(CollectiveKind kind, std::int64_t bytes, std::int64_t ranks,
                          std::int64_t ranks_per_host, const Cluster& cluster);
 

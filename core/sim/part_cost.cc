@@ -91,7 +91,26 @@ PartCost message_cost(const StepDescription& step, bool crosses_hosts) {
   return step.message ? *step.message : cluster_message_cost(crosses_hosts, *step.cluster);
 }
 
-double least_ns_per_byte(const StepDescription& step, CollectiveKind kind, CollectiveGroup group) {
+PartCost shift_cost_alone(const StepDescription& step, const StepTask& task) {
+  const Mesh mesh = mesh_of(step);
+  const std::int64_t size = mesh.size_of(task.group);
+  if (task.peer->index % size == 0) return {};
+  return message_cost(step, tier_of(step, task.group) == LinkTier::network);
+}
+
+PartCost shift_cost(const StepDescription& step, const StepTask& task) {
+  PartCost cost = shift_cost_alone(step, task);
+  if (tier_of(step, task.group) == LinkTier::host) return cost;
+  const Mesh mesh = mesh_of(step);
+  cost.beta_ns_per_byte *= static_cast<double>(mesh.groups_on_host(task.group) *
+                                               mesh.shifted_off_host(task.group, task.peer->index));
+  return cost;
+}
+
+double least_ns_per_byte(const StepDescription& step, const StepTask& task) {
+  const CollectiveKind kind = *task.collective;
+  const CollectiveGroup group = task.group;
+  if (kind == CollectiveKind::shift) return shift_cost(step, task).beta_ns_per_byte;
   const bool has_trees = step.cluster && kind == CollectiveKind::all_reduce &&
                          step.cluster->algorithm != CollectiveAlgorithm::ring;
   if (!has_trees) return part_cost(step, kind, group, 1).beta_ns_per_byte;
@@ -109,8 +128,9 @@ double least_ns_per_byte(const StepDescription& step, CollectiveKind kind, Colle
 double least_ns_per_byte_alone(const StepDescription& step, const StepTask& task,
                                bool crosses_hosts) {
   if (is_message(*task.collective)) return message_cost(step, crosses_hosts).beta_ns_per_byte;
-  return least_ns_per_byte(step, *task.collective, task.group) /
-         static_cast<double>(shape_of(step, task.group).at_once);
+  if (*task.collective == CollectiveKind::shift)
+    return shift_cost_alone(step, task).beta_ns_per_byte;
+  return least_ns_per_byte(step, task) / static_cast<double>(shape_of(step, task.group).at_once);
 }
 
 }  // namespace hocket

@@ -28,7 +28,7 @@ LinkTier tier_of(const StepDescription& step, CollectiveGroup group);
 /// all-to-all over all ranks; a reduce-scatter or an all-gather costs half of it. In a group, the
 /// cost is `step.collective_inside` or `_between`. Where these are unknown, it is derived from the
 /// cost over all ranks as for a ring: alpha and latency scale with its rounds, beta with the bytes
-/// that a rank sends.
+/// that a rank sends. Not for a shift.
 PartCost part_cost(const StepDescription& step, CollectiveKind kind, CollectiveGroup group,
                    std::int64_t bytes);
 
@@ -37,11 +37,18 @@ PartCost part_cost_alone(const StepDescription& step, CollectiveKind kind, Colle
                          std::int64_t bytes);
 
 /// Returns the cost of a part of a message, on the same host or to another one. `step` must have
-/// messages and be valid.
+/// messages or shifts and be valid.
 PartCost message_cost(const StepDescription& step, bool crosses_hosts);
 
-/// Returns the least beta of any part under any algorithm; no collective moves a byte faster.
-double least_ns_per_byte(const StepDescription& step, CollectiveKind kind, CollectiveGroup group);
+/// Returns the cost of a part of the shift `task`: that of a message, but ranks of a host that send
+/// to another one share its link.
+PartCost shift_cost(const StepDescription& step, const StepTask& task);
+/// Returns the cost of one of these ranks' messages, which has its links to itself.
+PartCost shift_cost_alone(const StepDescription& step, const StepTask& task);
+
+/// Returns the least beta of any part of the collective `task` under any algorithm; none moves a
+/// byte faster.
+double least_ns_per_byte(const StepDescription& step, const StepTask& task);
 /// Returns the same for a collective or message that has its links to itself.
 double least_ns_per_byte_alone(const StepDescription& step, const StepTask& task,
                                bool crosses_hosts);

@@ -24,6 +24,8 @@ constexpr std::int64_t kMaxSimulatedTasks = 50'000'000;
 PartCost cost_of(const StepDescription& step, const StepTask& task, bool crosses_hosts,
                  std::int64_t bytes, bool is_alone) {
   if (is_message(*task.collective)) return message_cost(step, crosses_hosts);
+  if (*task.collective == CollectiveKind::shift)
+    return is_alone ? shift_cost_alone(step, task) : shift_cost(step, task);
   return is_alone ? part_cost_alone(step, *task.collective, task.group, bytes)
                   : part_cost(step, *task.collective, task.group, bytes);
 }

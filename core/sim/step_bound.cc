@@ -29,7 +29,7 @@ double slowest_scale(const StepDescription& step) {
 
 double wire_ns(const StepDescription& step, const StepTask& task) {
   if (!task.collective) return 0;
-  return least_ns_per_byte(step, *task.collective, task.group) * static_cast<double>(task.bytes);
+  return least_ns_per_byte(step, task) * static_cast<double>(task.bytes);
 }
 
 /// Returns the part of `config` that determines a collective's stages, without parts, buckets and

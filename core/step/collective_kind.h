@@ -5,7 +5,9 @@
 // Over parameter servers an all-reduce becomes parts that are pushed and parts that are pulled;
 // these two kinds are those of records of what ran, never of tasks. A message between two ranks is
 // a send on one and a receive on the other; both are kinds of tasks and of records, but not of
-// collectives.
+// collectives. In a shift all ranks of a group send at once, each to the one that is so many places
+// behind it, round the end, and receive from the one as many places before (MPI's shift along a
+// dimension, XLA's collective-permute).
 
 #include <array>
 #include <cstddef>
@@ -24,33 +26,36 @@ enum class CollectiveKind : std::uint8_t {
   pull,
   send,
   receive,
+  shift,
 };
 
 /// Number of the kinds that records can have.
-inline constexpr std::size_t kRecordedKinds = 9;
+inline constexpr std::size_t kRecordedKinds = 10;
 
 /// Kinds of tasks, but for messages.
-inline constexpr std::array<CollectiveKind, 5> kCollectiveKinds{
+inline constexpr std::array<CollectiveKind, 6> kCollectiveKinds{
     CollectiveKind::all_reduce, CollectiveKind::reduce_scatter, CollectiveKind::all_gather,
-    CollectiveKind::broadcast, CollectiveKind::all_to_all};
-
-/// In the order of kCollectiveKinds.
-inline constexpr std::array<std::string_view, 5> kCollectiveKindNames{
-    "all_reduce", "reduce_scatter", "all_gather", "broadcast", "all_to_all"};
+    CollectiveKind::broadcast,  CollectiveKind::all_to_all,     CollectiveKind::shift};
 
 constexpr std::string_view to_string(CollectiveKind kind) {
-  if (kind == CollectiveKind::push) return "push";
-  if (kind == CollectiveKind::pull) return "pull";
-  if (kind == CollectiveKind::send) return "send";
-  if (kind == CollectiveKind::receive) return "receive";
-  return kCollectiveKindNames[static_cast<std::size_t>(kind)];
+  constexpr std::array<std::string_view, kRecordedKinds> names{
+      "all_reduce", "reduce_scatter", "all_gather", "broadcast", "all_to_all",
+      "push",       "pull",           "send",       "receive",   "shift"};
+  return names[static_cast<std::size_t>(kind)];
 }
+
+/// In the order of kCollectiveKinds.
+inline constexpr auto kCollectiveKindNames = [] {
+  std::array<std::string_view, kCollectiveKinds.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = to_string(kCollectiveKinds[i]);
+  return names;
+}();
 
 /// Returns the name for messages to people: "all-reduce", …
 constexpr std::string_view in_words(CollectiveKind kind) {
   constexpr std::array<std::string_view, kRecordedKinds> names{
       "all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all",
-      "push",       "pull",           "send",       "receive"};
+      "push",       "pull",           "send",       "receive",   "shift"};
   return names[static_cast<std::size_t>(kind)];
 }
 

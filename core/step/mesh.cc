@@ -164,6 +164,14 @@ std::int64_t Mesh::size_on_host(CollectiveGroup group) const {
   return size;
 }
 
+std::int64_t Mesh::shifted_off_host(CollectiveGroup group, std::int64_t distance) const {
+  const std::int64_t size = size_of(group), on_host = size_on_host(group);
+  const std::int64_t forward = (distance % size + size) % size, backward = size - forward;
+  // Members of a host are adjacent: some stay on it forwards, some round the end.
+  return on_host - std::max(on_host - forward, std::int64_t{0}) -
+         std::max(on_host - backward, std::int64_t{0});
+}
+
 bool Mesh::are_equal(CollectiveGroup one, CollectiveGroup other) const {
   return std::ranges::all_of(factors(), [&](const Factor& factor) {
     return factor.size == 1 || spans(one, factor) == spans(other, factor);

@@ -67,6 +67,9 @@ class Mesh {
   std::int64_t groups_on_host(CollectiveGroup group) const {
     return grid_.ranks_per_host / size_on_host(group);
   }
+  /// Returns how many members that a group has on a host send to another host where each member
+  /// sends to the one `distance` places behind it, round the end.
+  std::int64_t shifted_off_host(CollectiveGroup group, std::int64_t distance) const;
   /// Returns the ranks of the group that `rank` is in, in ascending order.
   std::vector<std::int64_t> ranks_of(CollectiveGroup group, std::int64_t rank) const;
   /// Returns whether the two groups of every rank are the same ranks.

@@ -193,6 +193,8 @@ const KernelNames* kernel_names(std::string_view name) {
 std::optional<CollectiveKind> spelled_collective(std::string_view text) {
   const std::string letters = letters_of(text);
   for (const CollectiveKind kind : kCollectiveKinds) {
+    // The word names much else in programs.
+    if (kind == CollectiveKind::shift) continue;
     if (letters.find(letters_of(to_string(kind))) != std::string::npos) return kind;
   }
   return std::nullopt;

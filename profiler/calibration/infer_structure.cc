@@ -426,12 +426,13 @@ Result<StepStructure> infer_structure(RankTrace& trace, double* outside) {
                    "trace of rank " + std::to_string(trace.rank) + ": " + why);
   };
   const bool has_messages = std::ranges::any_of(trace.records, [](const TraceRecord& record) {
-    return record.collective && is_message(*record.collective);
+    return record.collective &&
+           (is_message(*record.collective) || *record.collective == CollectiveKind::shift);
   });
   if (has_messages) {
     return refuse(
-        "it sends or receives messages; a step is predicted from a profile only when all "
-        "ranks take part in everything");
+        "it sends or receives messages, or shifts values by a distance that it does not say; a "
+        "step is predicted from a profile only when all ranks take part in everything");
   }
   const std::vector<StepWork> steps = work_of(trace);
   if (steps.empty()) {

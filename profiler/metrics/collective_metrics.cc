@@ -68,7 +68,8 @@ double clock_error(const MemberGroup& group, std::span<const ClockFit> fits) {
 /// Returns by how much a collective ends on a rank before it begins on another, which no collective
 /// does whose ranks all need one another's data; 0 if it does not.
 double impossible_ns(const CollectiveMetrics& collective) {
-  if (collective.kind == CollectiveKind::broadcast) return 0;
+  if (collective.kind == CollectiveKind::broadcast || collective.kind == CollectiveKind::shift)
+    return 0;
   const auto first_end =
       std::ranges::min_element(collective.arrivals, {}, &CollectiveArrival::end_ns);
   return std::max(-first_end->end_ns - kReadingNs, 0.0);

@@ -87,6 +87,7 @@ double bus_factor(CollectiveKind kind, std::int64_t ranks) {
     case CollectiveKind::all_to_all:
       return share;
     case CollectiveKind::broadcast:
+    case CollectiveKind::shift:
     case CollectiveKind::push:
     case CollectiveKind::pull:
     case CollectiveKind::send:

@@ -111,7 +111,7 @@ struct CollectiveMetrics {
 };
 
 /// Returns 2(n−1)/n for all_reduce, (n−1)/n for all_gather, reduce_scatter and all_to_all, 1 for
-/// broadcast.
+/// broadcast and shift.
 double bus_factor(CollectiveKind kind, std::int64_t ranks);
 
 struct JobMetrics {

@@ -315,7 +315,10 @@ class Gathering {
   void compare(const PairedCollective& collective, const MemberGroup& group) {
     const auto first = std::ranges::find_if(collective.parts, [](const auto* p) { return p; });
     if (first == collective.parts.end()) return;
-    if (clock_ == ArrivalClock::own && (*first)->collective == CollectiveKind::broadcast) return;
+    const auto kind = (*first)->collective;
+    // A rank waits for some others alone, so its own time does not tell how late it came.
+    const bool waits_for_some = kind == CollectiveKind::broadcast || kind == CollectiveKind::shift;
+    if (clock_ == ArrivalClock::own && waits_for_some) return;
     const auto late = lateness(collective, group);
     double latest = 0;
     ComparedArrivals arrivals;

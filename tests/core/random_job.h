@@ -109,10 +109,14 @@ class RandomJob {
       return;
     }
     constexpr CollectiveKind kKinds[] = {CollectiveKind::all_reduce, CollectiveKind::all_gather,
-                                         CollectiveKind::all_to_all};
-    task.collective = kKinds[below(3)];
+                                         CollectiveKind::all_to_all, CollectiveKind::shift};
+    task.collective = kKinds[below(4)];
     const auto axes = static_cast<std::size_t>(below(4));
     if (axes < 3) task.group.axes = AxisSet::of(axes);
+    if (task.collective == CollectiveKind::shift) {
+      const std::int64_t size = axes < 3 ? step_.mesh[axes].size : step_.ranks;
+      task.peer = MessagePeer{below(2 * size - 1) - size + 1, true};
+    }
     // A group that does not join the stages may be used by one stage alone.
     const std::int64_t only = axes == 1 || axes == 2 ? below(stages) : -1;
     for (std::int64_t i = 0; i < stages; ++i) {

@@ -118,6 +118,7 @@ class RandomStepDescription {
       if (!step_.mesh.empty() && below(2))
         task.group.axes = AxisSet::of(static_cast<std::size_t>(below(3)));
       if (step_.message && below(3) == 0) make_message(task);
+      if (task.collective == CollectiveKind::shift) make_shift(task);
     } else {
       task.duration_ns = below(1'000'000'000);
     }
@@ -142,6 +143,15 @@ class RandomStepDescription {
     task.collective = below(2) ? CollectiveKind::send : CollectiveKind::receive;
     task.peer = {.index = below(size) * (is_relative && below(2) ? -1 : 1),
                  .is_relative = is_relative};
+  }
+
+  void make_shift(StepTask& task) {
+    if (step_.ranks % step_.ranks_per_host != 0 || !(step_.cluster || step_.message)) {
+      task.collective = CollectiveKind::broadcast;
+      return;
+    }
+    const std::int64_t size = mesh_of(step_).size_of(task.group);
+    task.peer = {.index = below(2 * size - 1) - size + 1, .is_relative = true};
   }
 
   void add_dimension(StepTask& task) {

@@ -102,6 +102,10 @@ Result<void> DeviceGroups::exchange_without_blocks(const PartWork& part, int cha
       add(work.values.subspan(sent[member].begin, sent[member].size()), member, true);
       add(work.received.subspan(received[member].begin, received[member].size()), member, false);
     }
+  } else if (work.kind == CollectiveKind::shift) {
+    const ShiftEnds ends = shift_ends(work.peer, members.size(), own);
+    add(work.values, ends.to, true);
+    add(work.received, ends.from, false);
   } else {
     add(work.values, work.peer, work.kind == CollectiveKind::send);
   }

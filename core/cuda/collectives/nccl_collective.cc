@@ -258,6 +258,7 @@ class NcclCollective final : public DeviceCollective {
         return nccl().broadcast(values, values, size, type, owner, communicator, stream);
       case CollectiveKind::broadcast:
       case CollectiveKind::all_to_all:
+      case CollectiveKind::shift:
       case CollectiveKind::push:
       case CollectiveKind::pull:
       case CollectiveKind::send:

@@ -120,6 +120,28 @@ TEST(StepPrograms, MessagesNeedAKnownCost) {
   EXPECT_TRUE(takes_part_by_rank(step));
 }
 
+TEST(StepPrograms, ShiftsSayHowFar) {
+  const auto with = [](const std::string& field, const std::string& of = R"("ranks":4)") {
+    return document(of + R"(,"message":{"alpha_ns":5},"tasks":[{"kind":"shift","bytes":8)" + field +
+                    "}]");
+  };
+  const StepDescription step = parsed(with(R"(,"peer_distance":-3)"));
+  EXPECT_EQ(step.tasks[0].peer, (MessagePeer{-3, true}));
+  EXPECT_FALSE(takes_part_by_rank(step));
+  EXPECT_THAT(step_error(with("")), HasSubstr("a \"peer_distance\""));
+  EXPECT_THAT(step_error(with(R"(,"peer":1)")), HasSubstr("a \"peer_distance\""));
+  EXPECT_THAT(step_error(with(R"(,"peer_distance":4)")), HasSubstr("-3 to 3"));
+  EXPECT_THAT(step_error(with(R"(,"peer_distance":1)", R"("ranks":3,"ranks_per_host":2)")),
+              HasSubstr("does not divide"));
+  EXPECT_THAT(
+      step_error(document(
+          R"("ranks":2,"collective":{},"tasks":[{"kind":"shift","bytes":8,"peer_distance":1}])")),
+      HasSubstr("\"message\""));
+  EXPECT_THAT(step_error(document(R"("ranks":2,"collective":{},"tasks":[)"
+                                  R"({"kind":"broadcast","bytes":8,"peer_distance":1}])")),
+              HasSubstr("peer_distance"));
+}
+
 TEST(StepPrograms, ThatDifferNeedHostsWithEquallyManyRanks) {
   EXPECT_THAT(step_error(document(R"("ranks":3,"ranks_per_host":2,"message":{},"programs":[)"
                                   R"({"tasks":[{"duration_ns":1}]}])")),

@@ -145,8 +145,8 @@ inline void expect_laws_of_random_works(Collective& collective, std::uint64_t se
   }
 }
 
-/// Runs a random broadcast, all-to-all or exchange with two neighbours in a random group, and
-/// checks every value.
+/// Runs a random broadcast, all-to-all, shift or exchange with two neighbours in a random group,
+/// and checks every value.
 inline void expect_message_arrives(Collective& collective, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto below = [&](std::size_t limit) { return random() % limit; };
@@ -167,7 +167,7 @@ inline void expect_message_arrives(Collective& collective, std::uint64_t seed) {
     return values;
   };
   TypedValues values(type, values_of(own, size));
-  const std::size_t kind = below(3), root = below(members), shift = 1 + below(members);
+  const std::size_t kind = below(4), root = below(members), shift = 1 + below(members);
   if (kind == 0) {
     const auto ok = collective.run({.kind = CollectiveKind::broadcast,
                                     .group = group,
@@ -198,6 +198,20 @@ inline void expect_message_arrives(Collective& collective, std::uint64_t seed) {
     sender.join();
     ASSERT_TRUE(ok) << ok.error().message;
     ASSERT_EQ(received.floats(), values_of(from, size));
+    return;
+  }
+  if (kind == 2) {
+    TypedValues received(type, size);
+    const std::size_t distance = shift % members;
+    const auto ok = collective.run({.kind = CollectiveKind::shift,
+                                    .group = group,
+                                    .values = values.span(),
+                                    .index = seed,
+                                    .peer = distance,
+                                    .received = received.span()});
+    ASSERT_TRUE(ok) << ok.error().message;
+    ASSERT_EQ(received.floats(), values_of((own + members - distance) % members, size));
+    ASSERT_EQ(values.floats(), values_of(own, size));
     return;
   }
   // All ranks know all counts; every third is 0.
@@ -262,6 +276,13 @@ inline void expect_wrong_messages_are_refused(Collective& collective) {
   refused({.kind = CollectiveKind::receive, .values = {}, .peer = members});
   refused({.kind = CollectiveKind::broadcast, .values = {}, .peer = members});
   refused({.kind = CollectiveKind::push, .values = {}});
+  refused({.kind = CollectiveKind::shift, .values = {}, .peer = members, .received = received});
+  refused({.kind = CollectiveKind::shift,
+           .values = {},
+           .peer = 0,
+           .received = std::span(received).first(3)});
+  std::vector<Float16> other_type(4);
+  refused({.kind = CollectiveKind::shift, .values = {}, .peer = 0, .received = other_type});
   std::vector<std::size_t> short_counts(members), counts(members);
   counts[0] = 4;
   const auto all_to_all = [&](std::span<const std::size_t> sent, std::span<const std::size_t> got) {

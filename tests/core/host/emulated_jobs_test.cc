@@ -61,10 +61,10 @@ class EmulatedJob {
       const auto bytes = static_cast<std::int64_t>(work.values.size_bytes());
       const bool crosses =
           grid_.host_of(rank) != grid_.host_of(static_cast<std::int64_t>(work.peer));
-      return std::llround((is_message(work.kind)
-                               ? message_cost(step, crosses)
-                               : part_cost_alone(step, work.kind, work.group, bytes))
-                              .alpha_ns);
+      if (is_message(work.kind)) return std::llround(message_cost(step, crosses).alpha_ns);
+      if (work.kind == CollectiveKind::shift)
+        return std::llround(shift_cost_alone(step, task_of(work)).alpha_ns);
+      return std::llround(part_cost_alone(step, work.kind, work.group, bytes).alpha_ns);
     };
     const auto count = static_cast<std::size_t>(ranks_);
     std::vector<std::vector<std::int64_t>> ends(count);
@@ -148,14 +148,18 @@ class EmulatedJob {
       return;
     }
     constexpr CollectiveKind kKinds[] = {CollectiveKind::all_reduce, CollectiveKind::all_gather,
-                                         CollectiveKind::reduce_scatter};
-    work.kind = kKinds[below(3)];
+                                         CollectiveKind::reduce_scatter, CollectiveKind::shift};
+    work.kind = kKinds[below(4)];
     const auto axis = static_cast<std::size_t>(below(4));
     if (axis < 3) work.group.axes = AxisSet::of(axis);
     for (std::int64_t rank = 0; rank < ranks_; ++rank) {
       const auto members = mesh_->ranks_of(work.group, rank);
       if (members.front() != rank || below(4) == 0) continue;
       work.values = some_values();
+      if (work.kind == CollectiveKind::shift) {
+        work.received = work.values;
+        work.peer = static_cast<std::size_t>(below(std::ssize(members)));
+      }
       for (const std::int64_t member : members) add_to(member, below(200'000), work);
     }
   }
@@ -171,6 +175,16 @@ class EmulatedJob {
     return step;
   }
 
+  static StepTask task_of(const CollectiveWork& work) {
+    StepTask task;
+    task.collective = work.kind;
+    task.bytes = static_cast<std::int64_t>(work.values.size_bytes());
+    task.group = work.group;
+    if (is_message(work.kind) || work.kind == CollectiveKind::shift)
+      task.peer = MessagePeer{static_cast<std::int64_t>(work.peer), !is_message(work.kind)};
+    return task;
+  }
+
   RankProgram program_of(std::int64_t rank) const {
     RankProgram program;
     for (std::size_t axis = 0; axis < axes_.size(); ++axis)
@@ -184,13 +198,8 @@ class EmulatedJob {
       StepTask compute;
       compute.duration_ns = turn.computes_ns;
       compute.accesses = {access};
-      StepTask communication;
-      communication.collective = turn.work.kind;
-      communication.bytes = static_cast<std::int64_t>(turn.work.values.size_bytes());
-      communication.group = turn.work.group;
+      StepTask communication = task_of(turn.work);
       communication.accesses = {access};
-      if (is_message(turn.work.kind))
-        communication.peer = MessagePeer{static_cast<std::int64_t>(turn.work.peer), false};
       if (&turn == &turns.back()) communication.accesses = all;
       program.tasks.push_back(std::move(compute));
       program.tasks.push_back(std::move(communication));

@@ -111,6 +111,28 @@ TEST(EmulatedSharing, MessagesOfTwoRanksShareTheWayOutOfTheirHostButNotTheWayIn)
   EXPECT_THAT(ends_of(across), Each(1'001'000));
 }
 
+TEST(EmulatedSharing, AShiftIsOnAHostsLinkAsOftenAsItsRanksSendToAnother) {
+  const auto all = [](std::size_t distance) {
+    std::vector<Begun> begun;
+    for (int rank = 0; rank < 4; ++rank) {
+      CollectiveWork shifted = work(shift, CollectiveGroup::world, kValues, 0, distance);
+      shifted.received = std::span(values()).last(kValues);
+      begun.push_back({rank, rank * 1000, shifted});
+    }
+    return begun;
+  };
+  EXPECT_THAT(ends_of(all(1)), Each(3000 + 1'000'000 + 1000));
+  EXPECT_THAT(ends_of(all(2)), Each(3000 + 2'000'000 + 1000));
+  // The transfer alone, in which all meet.
+  EXPECT_THAT(ends_of(all(0)), Each(3000));
+  std::vector<Begun> inside;
+  for (int rank = 0; rank < 4; ++rank) {
+    inside.push_back({rank, 0, work(shift, tensor_group(), kValues, 0, 1)});
+    inside.back().work.received = std::span(values()).last(kValues);
+  }
+  EXPECT_THAT(ends_of(inside), Each(250'000 + 100));
+}
+
 TEST(EmulatedSharing, AMessageHeldBackElsewhereLeavesItsShareToOthers) {
   // Four hosts of one rank. Three messages into host 3 have a third of its way in each; another
   // one out of host 0 has what the first leaves there.

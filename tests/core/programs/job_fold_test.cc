@@ -141,6 +141,30 @@ TEST_F(JobFoldTest, AMessageOfOtherBytesIsRefused) {
   EXPECT_THAT(error(), AllOf(HasSubstr("64 bytes"), HasSubstr("32 bytes"), HasSubstr("\"from\"")));
 }
 
+TEST_F(JobFoldTest, AShiftIsOneCommunicationOfItsGroup) {
+  for (std::size_t program = 0; program < 2; ++program) {
+    add(program, "round", "data", CollectiveKind::shift).peer = MessagePeer{1, true};
+    add(program, "all", "world", CollectiveKind::shift).peer = MessagePeer{3, true};
+  }
+  const JobFold folded = fold();
+  EXPECT_EQ(error(), "no error");
+  ASSERT_EQ(folded.classes.size(), 2u);
+  // Ranks of the data groups are on one host; three of a host's four send all to another host.
+  EXPECT_FALSE(folded.communications[folded.begun[0][0]].crosses_hosts);
+  const FoldedCommunication& all = folded.communications[folded.begun[0][1]];
+  EXPECT_EQ(all.members.size(), 2u);
+  for (const SharedFlows::Use& use : all.uses) EXPECT_EQ(use.times, 3);
+}
+
+TEST_F(JobFoldTest, ShiftsByOtherDistancesAreRefused) {
+  add(0, "a", "pipeline", CollectiveKind::shift).peer = MessagePeer{1, true};
+  add(1, "b", "pipeline", CollectiveKind::shift).peer = MessagePeer{-1, true};
+  EXPECT_EQ(error(), "no error") << "round the end it is the same";
+  step_.programs[1].tasks[0].peer->index = 0;
+  EXPECT_THAT(error(), AllOf(HasSubstr("\"a\" (shift by 1 of 64 bytes in pipeline)"),
+                             HasSubstr("\"b\" (shift by 0 of")));
+}
+
 TEST_F(JobFoldTest, AMessageToItselfIsRefused) {
   add(0, "on", "pipeline", CollectiveKind::send).peer = MessagePeer{0, false};
   add(1, "n", "data");

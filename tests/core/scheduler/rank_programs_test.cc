@@ -39,9 +39,7 @@ struct RankData {
     return std::span(items[task.accesses.front().data.index])
         .first(static_cast<std::size_t>(task.bytes) / sizeof(float));
   }
-  std::span<float> received(const StepTask& all_to_all) {
-    return items[all_to_all.accesses.back().data.index];
-  }
+  std::span<float> received(const StepTask& task) { return items[task.accesses.back().data.index]; }
 
   void compute(const StepTask& task) {
     for (std::size_t i = 0; i < kItemValues; ++i) {
@@ -76,10 +74,10 @@ std::size_t root_of(const StepTask& broadcast, std::size_t members) {
 }
 
 /// Returns a random job whose communications are such as the scheduler has: each of one data item,
-/// an all-to-all of two.
+/// an all-to-all or a shift of two.
 StepDescription random_job(std::uint64_t seed) {
   constexpr CollectiveKind kKinds[] = {CollectiveKind::all_reduce, CollectiveKind::broadcast,
-                                       CollectiveKind::all_to_all};
+                                       CollectiveKind::all_to_all, CollectiveKind::shift};
   StepDescription step = RandomJob(seed).make();
   const Mesh mesh = mesh_of(step);
   std::uint32_t count = 0;
@@ -97,7 +95,12 @@ StepDescription random_job(std::uint64_t seed) {
       task.accesses = {*task.collective == CollectiveKind::send      ? read(data)
                        : *task.collective == CollectiveKind::receive ? write(data)
                                                                      : update(data)};
-      if (task.collective == CollectiveKind::all_to_all) task.accesses = {read(data), write(other)};
+      if (is_message(*task.collective)) continue;
+      task.peer = std::nullopt;
+      if (task.collective == CollectiveKind::shift)
+        task.peer = MessagePeer{values % (2 * members - 1) - members + 1, true};
+      if (task.collective == CollectiveKind::all_to_all || task.peer)
+        task.accesses = {read(data), write(other)};
     }
   }
   return step;
@@ -177,6 +180,9 @@ class SerialJob {
     }
     if (task.collective == CollectiveKind::all_to_all) {
       exchange(task, ranges, received);
+    } else if (task.collective == CollectiveKind::shift) {
+      for (std::size_t m = 0; m < members.size(); ++m)
+        std::ranges::copy(ranges[m], received[peer_of(task, mesh_, members[m])].begin());
     } else if (task.collective == CollectiveKind::broadcast) {
       const std::span<float> root = ranges[root_of(task, ranges.size())];
       for (const std::span<float> range : ranges)
@@ -251,6 +257,11 @@ void submit(Scheduler& scheduler, const StepDescription& program, const Mesh& me
                             .received_counts = received,
                             .most_values = values.size() / members.size()},
                            task.group);
+    } else if (*task.collective == CollectiveKind::shift) {
+      const auto size = std::ssize(members);
+      scheduler.shift(options, id, values, accesses.back().data,
+                      data.received(task).first(values.size()), task.group,
+                      static_cast<std::size_t>((task.peer->index + size) % size));
     } else if (*task.collective == CollectiveKind::send) {
       scheduler.send(options, id, values, task.group, peer_of(task, mesh, scheduler.rank()));
     } else {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <random>
 
+#include "tests/core/sim/priced_kinds.h"
+
 namespace hocket {
 namespace {
 
@@ -79,7 +81,7 @@ TEST(CollectiveCost, PairwiseExchange) {
 }
 
 TEST(CollectiveCost, OnlyAllReduceGoesByTree) {
-  for (const CollectiveKind kind : kCollectiveKinds) {
+  for (const CollectiveKind kind : kPricedKinds) {
     if (kind == CollectiveKind::all_reduce) continue;
     EXPECT_EQ(collective_cost(kind, 1 << 20, 32, 8, with(CollectiveAlgorithm::tree)),
               collective_cost(kind, 1 << 20, 32, 8, with(CollectiveAlgorithm::ring)));
@@ -102,7 +104,7 @@ TEST(CollectiveCost, AutomaticTakesTheCheaper) {
 }
 
 TEST(CollectiveCost, OneRankIsFree) {
-  for (const CollectiveKind kind : kCollectiveKinds) {
+  for (const CollectiveKind kind : kPricedKinds) {
     EXPECT_EQ(collective_cost(kind, 1 << 20, 1, 8, kCluster), PartCost{});
   }
 }
@@ -143,7 +145,7 @@ TEST(CollectiveCost, GrowsWithBytes) {
     const auto ranks_per_host = static_cast<std::int64_t>(1 + random() % 16);
     const auto bytes = static_cast<std::int64_t>(random() % (std::uint64_t{1} << (random() % 40)));
     const auto more = bytes + static_cast<std::int64_t>(random() % 100'000);
-    for (const CollectiveKind kind : kCollectiveKinds) {
+    for (const CollectiveKind kind : kPricedKinds) {
       const Cluster ring = with(CollectiveAlgorithm::ring);
       EXPECT_LE(time_ns(kind, bytes, ranks, ranks_per_host, ring),
                 time_ns(kind, more, ranks, ranks_per_host, ring));
@@ -162,7 +164,7 @@ TEST(CollectiveCost, GrowsWithRanks) {
     const auto more = ranks + static_cast<std::int64_t>(random() % 64);
     const auto ranks_per_host = static_cast<std::int64_t>(1 + random() % 16);
     const auto bytes = static_cast<std::int64_t>((1 << 20) + random() % (1 << 30));
-    for (const CollectiveKind kind : kCollectiveKinds) {
+    for (const CollectiveKind kind : kPricedKinds) {
       EXPECT_LE(time_ns(kind, bytes, ranks, ranks_per_host, kCluster),
                 time_ns(kind, bytes, more, ranks_per_host, kCluster));
     }
@@ -170,7 +172,7 @@ TEST(CollectiveCost, GrowsWithRanks) {
 }
 
 TEST(CollectiveCost, IsFiniteAndNotNegativeUpToTheLimits) {
-  for (const CollectiveKind kind : kCollectiveKinds) {
+  for (const CollectiveKind kind : kPricedKinds) {
     for (const std::int64_t ranks : {std::int64_t{2}, std::int64_t{9}, kMaxStepRanks}) {
       for (const std::int64_t ranks_per_host : {std::int64_t{1}, std::int64_t{8}, kMaxStepRanks}) {
         for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{1}, kMaxStepTaskBytes}) {

@@ -114,7 +114,8 @@ class JobModel {
       return static_cast<std::uint32_t>(members[static_cast<std::size_t>(index)]);
     };
     std::uint32_t from = rank, to = rank;
-    if (task.peer) {
+    const bool is_pair = is_message(*task.collective);
+    if (is_pair) {
       const auto own = std::ranges::find(members, rank) - members.begin();
       const std::int64_t index =
           task.peer->is_relative
@@ -122,17 +123,19 @@ class JobModel {
               : task.peer->index;
       (*task.collective == CollectiveKind::send ? to : from) = at(index);
     }
-    const std::int64_t first = task.peer ? from : at(0), second = task.peer ? to : -1;
+    const std::int64_t first = is_pair ? from : at(0), second = is_pair ? to : -1;
     const std::size_t number = ranks_[rank].count[{task.group, first, second}]++;
     const auto [found, is_new] =
         numbers_.try_emplace(std::tuple(task.group, first, second, number), communications_.size());
     if (!is_new) return found->second;
     Communication& made = communications_.emplace_back();
-    if (task.peer) {
+    if (is_pair) {
       made.ranks = {from, to};
       const bool crosses = host_of(from) != host_of(to);
       made.links = {link(from, crosses, false), link(to, crosses, true)};
       made.cost = message_cost(step_, crosses);
+    } else if (*task.collective == CollectiveKind::shift) {
+      make_shift(task, members, made);
     } else {
       for (const std::int64_t member : members)
         made.ranks.push_back(static_cast<std::uint32_t>(member));
@@ -147,6 +150,28 @@ class JobModel {
     }
     made.left_ns = made.cost.beta_ns_per_byte * static_cast<double>(task.bytes);
     return found->second;
+  }
+
+  /// Each member sends to another. A link is listed as often as it is used; where some send to
+  /// other hosts, the links inside count for nothing.
+  void make_shift(const StepTask& task, const std::vector<std::int64_t>& members,
+                  Communication& made) {
+    bool crosses = false;
+    for (const std::int64_t member : members) {
+      made.ranks.push_back(static_cast<std::uint32_t>(member));
+      crosses |= host_of(made.ranks.back()) != host_of(made.ranks.front());
+    }
+    const std::size_t size = members.size();
+    for (std::size_t m = 0; m < size; ++m) {
+      const std::int64_t distance = task.peer->index + static_cast<std::int64_t>(size);
+      const std::uint32_t from = made.ranks[m];
+      const std::uint32_t to = made.ranks[(m + static_cast<std::size_t>(distance)) % size];
+      if (from == to || (crosses && host_of(from) == host_of(to))) continue;
+      made.links.push_back(link(from, crosses, false));
+      made.links.push_back(link(to, crosses, true));
+    }
+    if (task.peer->index % static_cast<std::int64_t>(size) != 0)
+      made.cost = message_cost(step_, crosses);
   }
 
   bool is_ready(const Task& task) const {

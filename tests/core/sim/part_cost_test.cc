@@ -5,6 +5,7 @@
 #include <random>
 
 #include "core/sim/collective_cost.h"
+#include "tests/core/sim/priced_kinds.h"
 #include "tests/core/step/random_mesh.h"
 
 namespace hocket {
@@ -81,7 +82,7 @@ TEST(PartCost, AGroupOfOneRankCostsNothingAndOneOfAllCostsWhatTheWorldDoes) {
 
 TEST(PartCost, OverLinksGroupsInsideUseTheHostsLinkAndGroupsBetweenShareTheNetwork) {
   const auto step = two_hosts_of_four(true);
-  for (const Kind kind : kCollectiveKinds) {
+  for (const Kind kind : kPricedKinds) {
     EXPECT_EQ(part_cost(step, kind, Group::world, kMiB),
               collective_cost(kind, kMiB, 8, 4, *step.cluster));
     EXPECT_EQ(part_cost(step, kind, Group::inside, kMiB),
@@ -135,6 +136,35 @@ TEST(PartCost, AGroupOfAxesCostsWhatItsRanksCost) {
   EXPECT_EQ(tier_of(step, mesh.parse_group("pipeline+tensor:inside").value()), LinkTier::host);
 }
 
+TEST(PartCost, OfAShiftIsThatOfAMessageOnAHostsLink) {
+  auto step = two_hosts_of_four(true);
+  step.mesh = {{"data", 4}, {"tensor", 2}};
+  StepTask task;
+  task.collective = Kind::shift;
+  const auto beta = [&](const char* group, std::int64_t distance) {
+    task.group = mesh_of(step).parse_group(group).value();
+    task.peer = MessagePeer{distance, true};
+    EXPECT_EQ(least_ns_per_byte(step, task), shift_cost(step, task).beta_ns_per_byte);
+    return shift_cost(step, task).beta_ns_per_byte;
+  };
+  const double inside = message_cost(step, false).beta_ns_per_byte;
+  const double network = message_cost(step, true).beta_ns_per_byte;
+  EXPECT_EQ(beta("tensor", 1), inside);
+  // A host has two groups of two ranks.
+  EXPECT_EQ(beta("data", 1), 2 * network);
+  EXPECT_EQ(beta("data", -2), 4 * network);
+  EXPECT_EQ(beta("world", -1), network);
+  EXPECT_EQ(beta("world", 3), 3 * network);
+  EXPECT_EQ(beta("world", -6), 2 * network);
+  EXPECT_EQ(beta("world", 0), 0);
+  EXPECT_EQ(shift_cost(step, task), PartCost{});
+  task.peer = MessagePeer{3, true};
+  EXPECT_EQ(shift_cost_alone(step, task), message_cost(step, true));
+  // Given a message's cost, it needs no links.
+  step.message = PartCost{50, 3, 7};
+  EXPECT_EQ(shift_cost(step, task), (PartCost{50, 9, 7}));
+}
+
 TEST(PartCost, NoPartHasALesserBetaThanTheLeast) {
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     SCOPED_TRACE(seed);
@@ -148,7 +178,7 @@ TEST(PartCost, NoPartHasALesserBetaThanTheLeast) {
                              .network_link = {1e8 * static_cast<double>(1 + random() % 300), 9000},
                              .algorithm = static_cast<CollectiveAlgorithm>(random() % 3)};
     }
-    const Kind kind = kCollectiveKinds[random() % kCollectiveKinds.size()];
+    const Kind kind = kPricedKinds[random() % kPricedKinds.size()];
     const Mesh mesh = random_mesh(random);
     if (step.cluster && random() % 2 == 0) {
       step.ranks = mesh.grid().ranks;
@@ -157,7 +187,10 @@ TEST(PartCost, NoPartHasALesserBetaThanTheLeast) {
     }
     const Group group = step.mesh.empty() ? kWorldGroups[random() % kWorldGroups.size()]
                                           : random_group(mesh, random);
-    const double least = least_ns_per_byte(step, kind, group);
+    StepTask task;
+    task.collective = kind;
+    task.group = group;
+    const double least = least_ns_per_byte(step, task);
     double found = part_cost(step, kind, group, kMaxStepTaskBytes).beta_ns_per_byte;
     for (int bits = 0; bits < 42; ++bits) {
       const auto bytes =

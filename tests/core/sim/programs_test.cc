@@ -167,9 +167,42 @@ TEST(Pipelines, ARingThatAllBeginBySendingIsRefused) {
   for (const CollectiveOrder order : {kFifo, kStatic}) {
     const auto refused = simulated(step, order);
     ASSERT_FALSE(refused);
-    EXPECT_THAT(refused.error().message, AllOf(HasSubstr("send to each other: rank 0 has \"send\""),
-                                               HasSubstr("\"receive\"")));
+    EXPECT_THAT(refused.error().message,
+                AllOf(HasSubstr("send to each other: rank 0 has \"send\""),
+                      HasSubstr("\"receive\""), HasSubstr("in one shift")));
   }
+}
+
+TEST(Programs, ThatShiftShareTheLinkOfTheirHost) {
+  // Two stages of four ranks, each on two hosts of two; a byte takes 1 ns between hosts.
+  StepDescription step;
+  step.ranks = 8;
+  step.ranks_per_host = 4;
+  step.mesh = {{"context", 4}, {"pipeline", 2}};
+  step.cluster = Cluster{{1e10, 0}, {1e9, 0}};
+  step.message = PartCost{10, 1, 5};
+  step.channel_split = 0;
+  const auto iteration_of = [&](std::int64_t first_distance, std::int64_t last_distance) {
+    step.programs.clear();
+    for (const auto& [index, distance] :
+         {std::pair<std::int64_t, std::int64_t>{0, first_distance}, {1, last_distance}}) {
+      RankProgram& program = step.programs.emplace_back();
+      program.at = {{"pipeline", {index}}};
+      program.data = {"x"};
+      StepTask& task = program.tasks.emplace_back();
+      task.collective = CollectiveKind::shift;
+      task.bytes = 1000;
+      task.group = {AxisSet::of(0), GroupTier::whole};
+      task.peer = MessagePeer{distance, true};
+      task.accesses = {update({0})};
+    }
+    return iteration_ns(step, kFifo);
+  };
+  // One rank of each stage sends to the other host, or two.
+  EXPECT_EQ(iteration_of(1, 1), 10 + 2 * 1000 + 5);
+  EXPECT_EQ(iteration_of(1, -1), 10 + 2 * 1000 + 5);
+  EXPECT_EQ(iteration_of(2, -2), 10 + 4 * 1000 + 5);
+  EXPECT_EQ(iteration_of(0, 2), 10 + 2 * 1000 + 5);
 }
 
 /// Makes every rank a class of its own.

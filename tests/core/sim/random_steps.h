@@ -10,6 +10,7 @@
 
 #include "core/description/step_description.h"
 #include "core/step/schedule_config.h"
+#include "tests/core/sim/priced_kinds.h"
 
 namespace hocket {
 
@@ -40,7 +41,7 @@ inline StepDescription random_graph(std::mt19937_64& random) {
     task.name = "t" + std::to_string(i);
     task.priority = static_cast<std::uint32_t>(below(6));
     if (below(2)) {
-      task.collective = kCollectiveKinds[random() % kCollectiveKinds.size()];
+      task.collective = kPricedKinds[random() % kPricedKinds.size()];
       task.bytes = below(200'000);
     } else {
       task.duration_ns = below(100'000);

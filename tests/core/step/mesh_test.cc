@@ -114,6 +114,30 @@ TEST(Mesh, GroupsOfAKindShareNoRankAndTheirHostsLinks) {
   }
 }
 
+TEST(Mesh, AShiftLeavesEachHostAsOftenAsItsMembersSendToAnother) {
+  for (std::uint64_t seed = 1; seed <= rounds(60); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const Mesh mesh = random_mesh(random);
+    const CollectiveGroup group = random_group(mesh, random);
+    const std::int64_t size = mesh.size_of(group);
+    for (std::int64_t distance = -size; distance <= size; ++distance) {
+      for (std::int64_t rank = 0; rank < mesh.grid().ranks; ++rank) {
+        const auto ranks = mesh.ranks_of(group, rank);
+        std::int64_t leaves = 0;
+        for (std::int64_t i = 0; i < size; ++i) {
+          const auto host = [&](std::int64_t at) {
+            return mesh.grid().host_of(ranks[static_cast<std::size_t>((at + size) % size)]);
+          };
+          const bool is_here = host(i) == mesh.grid().host_of(rank);
+          leaves += is_here && host(i + distance) != host(i);
+        }
+        ASSERT_EQ(mesh.shifted_off_host(group, distance), leaves) << distance << " at " << rank;
+      }
+    }
+  }
+}
+
 TEST(Mesh, WithoutAxesIsTheGridOfHostsAndPlaces) {
   const Mesh mesh(RankGrid{6, 3});
   EXPECT_EQ(mesh.grid_of({}), (RankGrid{6, 3}));

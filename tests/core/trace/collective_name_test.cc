@@ -164,8 +164,10 @@ TEST(CollectiveName, TakesNothingElseForCommunication) {
 
 TEST(CollectiveName, ReadsTheProjectsOwnSpellings) {
   for (const CollectiveKind kind : kCollectiveKinds) {
+    if (kind == Kind::shift) continue;
     EXPECT_EQ(spelled_collective(to_string(kind)), kind);
   }
+  EXPECT_FALSE(spelled_collective("bitwise_left_shift")) << "a word of other programs";
   EXPECT_FALSE(spelled_collective("barrier"));
 }
 

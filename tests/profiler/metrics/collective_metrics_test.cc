@@ -353,11 +353,10 @@ TEST(CollectiveMetrics, AgreeWithASearch) {
 }
 
 TEST(CollectiveMetrics, FactorsAreThoseOfNcclsTests) {
-  const std::map<CollectiveKind, double> factors{{CollectiveKind::all_reduce, 1.75},
-                                                 {CollectiveKind::all_gather, 0.875},
-                                                 {CollectiveKind::reduce_scatter, 0.875},
-                                                 {CollectiveKind::all_to_all, 0.875},
-                                                 {CollectiveKind::broadcast, 1}};
+  const std::map<CollectiveKind, double> factors{
+      {CollectiveKind::all_reduce, 1.75},      {CollectiveKind::all_gather, 0.875},
+      {CollectiveKind::reduce_scatter, 0.875}, {CollectiveKind::all_to_all, 0.875},
+      {CollectiveKind::broadcast, 1},          {CollectiveKind::shift, 1}};
   ASSERT_EQ(factors.size(), kCollectiveKinds.size());
   for (const auto& [kind, factor] : factors) EXPECT_EQ(bus_factor(kind, 8), factor);
   EXPECT_EQ(bus_factor(CollectiveKind::all_reduce, 1), 0);
