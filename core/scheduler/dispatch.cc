@@ -267,7 +267,7 @@ LaneWakes Dispatch::claim_sleepers() {
   if (error_) return {};
   LaneWakes wakes{
       .streams = std::min(sleeping_streams_, plan_.ready_computes() + exchange_.ready()),
-      .channels = std::min(sleeping_channels_, started_parts_.size() + awaiting_inputs_.size()),
+      .channels = std::min(sleeping_channels_, takeable_parts()),
       .pulls = std::min(sleeping_pulls_, started_pulls_.size())};
   for (std::size_t lane = 0; is_placed_ && lane < kTaskLanes; ++lane) {
     wakes.lanes[lane] =
@@ -283,7 +283,7 @@ LaneWakes Dispatch::claim_sleepers() {
 void Dispatch::start_parts() {
   bool announced = false;
   while (const auto part = plan_.next_part()) {
-    started_parts_.push_back({*part, next_index(*part)});
+    started_parts_.push_back(counted(*part));
     if (schedule_.is_served()) unsummed_[{part->collective, part->offset_bytes}] = *part;
     if (schedule_.announces && executor_.rank() == 0) {
       to_announce_.push_back(part->collective);
@@ -291,18 +291,34 @@ void Dispatch::start_parts() {
     }
   }
   if (announced) announcing_.notify_one();
-  while (const auto pull = plan_.next_pull()) started_pulls_.push_back({*pull, part_index_++});
+  while (const auto pull = plan_.next_pull()) started_pulls_.push_back(counted(*pull));
   while (const auto collective = plan_.next_awaiting_inputs())
     awaiting_inputs_.push_back(*collective);
+  if (!lacks_counts()) return;
+  const TaskId collective = started_parts_.front().part.task;
+  if (counts_question_ && counts_question_->collective == collective) return;
+  counts_question_ = {collective};
+  awaiting_inputs_.push_back(collective);
 }
 
-std::uint64_t Dispatch::next_index(const PartDecision& part) {
+Dispatch::StartedPart Dispatch::counted(const PartDecision& part) {
   const SpecialCollective* const special = payload(part.task.slot).special.get();
-  if (special == nullptr || !special->is_of_some()) return part_index_++;
-  const CollectiveWork& work = special->work;
-  if (!is_message(work.kind) && work.group == CollectiveGroup::world) return part_index_++;
-  if (!is_message(work.kind)) return some_index_[{work.group, false, 0, false}]++;
-  return some_index_[{work.group, true, work.peer, work.kind == CollectiveKind::send}]++;
+  const std::int64_t step = step_of(part.task);
+  if (step != std::exchange(started_step_, step)) started_in_step_.restart();
+  return {part, started_.next(special), started_in_step_.next(special)};
+}
+
+bool Dispatch::lacks_counts() {
+  if (!ahead_ || started_parts_.empty()) return false;
+  const TaskId collective = started_parts_.front().part.task;
+  const SpecialCollective* const special = payload(collective.slot).special.get();
+  if (special == nullptr || special->work.kind != CollectiveKind::all_to_all) return false;
+  return !counts_question_ || counts_question_->collective != collective ||
+         !counts_question_->is_answered;
+}
+
+std::size_t Dispatch::takeable_parts() {
+  return awaiting_inputs_.size() + (lacks_counts() ? 0 : started_parts_.size());
 }
 
 void Dispatch::tasks_finished(std::span<const TaskId> tasks) {
@@ -347,6 +363,10 @@ void Dispatch::completed(std::span<const CompletedWork> work) {
 void Dispatch::inputs_arrived(TaskId collective) {
   Lock lock(*this);
   if (error_) return;
+  if (counts_question_ && counts_question_->collective == collective) {
+    counts_question_->is_answered = true;
+    return;
+  }
   plan_.inputs_arrived(collective);
   start_parts();
 }
@@ -462,7 +482,7 @@ bool Dispatch::take_part(const PartWork* finished, PartWork& work) {
   Lock lock(*this);
   if (finished) part_ended(*finished);
   if (!error_) start_parts();
-  if (error_ || (started_parts_.empty() && awaiting_inputs_.empty())) {
+  if (error_ || takeable_parts() == 0) {
     ++sleeping_channels_;
     return false;
   }
@@ -504,10 +524,11 @@ void Dispatch::take_started(PartWork& work) {
 }
 
 void Dispatch::take_first(std::deque<StartedPart>& parts, PartWork& work) {
-  const auto [part, index] = parts.front();
+  const auto [part, index, number] = parts.front();
   parts.pop_front();
   work = part_of(payload(part.task.slot), part, ranks_);
   work.collective.index = index;
+  work.number = number;
   work.step = step_of(part.task);
   work.accesses = accesses_of(part.task.slot);
 }

@@ -18,13 +18,13 @@
 #include <mutex>
 #include <optional>
 #include <span>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/plan/plan.h"
 #include "core/scheduler/executor.h"
+#include "core/scheduler/part_counts.h"
 #include "core/scheduler/schedule.h"
 #include "core/scheduler/step_capture.h"
 #include "core/scheduler/task_submission.h"
@@ -101,7 +101,13 @@ class Dispatch final : public WorkSource, public TaskSink {
   /// A part that no channel has taken yet.
   struct StartedPart {
     PartDecision part;
-    std::uint64_t index = 0;
+    std::uint64_t index = 0;   ///< among all parts that its ranks count
+    std::uint64_t number = 0;  ///< among those of the step
+  };
+  /// An all-to-all before the parts of which the executor is asked whether the counts are computed.
+  struct CountsQuestion {
+    TaskId collective;
+    bool is_answered = false;
   };
   /// Holds mutex_; at the end unlocks it and wakes the sleepers for which there is work. Whatever
   /// may make work possible runs under it, so that no wake-up is forgotten.
@@ -182,8 +188,11 @@ class Dispatch final : public WorkSource, public TaskSink {
   /// Moves the first of `parts` to `work`. Requires that there is one.
   void take_first(std::deque<StartedPart>& parts, PartWork& work);
   void start_parts();
-  /// Returns the number of a part among those that its ranks count together.
-  std::uint64_t next_index(const PartDecision& part);
+  StartedPart counted(const PartDecision& part);
+  /// Returns whether the first started part is of an all-to-all whose counts may not be computed.
+  bool lacks_counts();
+  /// Returns how many parts, and questions for inputs, channels may take.
+  std::size_t takeable_parts();
   bool drop_finished_steps();
   /// True when nothing submitted is left, on the device either.
   bool is_idle() const { return plan_.unfinished() == 0 && on_device_ == 0; }
@@ -242,10 +251,11 @@ class Dispatch final : public WorkSource, public TaskSink {
   std::map<std::pair<std::uint64_t, std::int64_t>, PartDecision> unsummed_;
   /// Collectives that the executor has not been asked about.
   std::deque<TaskId> awaiting_inputs_;
-  /// Number of started parts of collectives of all ranks, and of those of each group of some and of
-  /// the messages with each of its members, each way.
-  std::uint64_t part_index_ = 0;
-  std::map<std::tuple<CollectiveGroup, bool, std::size_t, bool>, std::uint64_t> some_index_;
+  /// The last all-to-all that the executor was asked about.
+  std::optional<CountsQuestion> counts_question_;
+  /// Count the started parts, and those of the step of the last one.
+  PartCounts started_, started_in_step_;
+  std::int64_t started_step_ = 0;
   /// Tasks and parts that were issued and have not completed.
   std::int64_t on_device_ = 0;
   /// settle()'s; empty otherwise.

@@ -70,8 +70,13 @@ struct PartWork {
   /// Accesses of the collective, of which every part is a piece; empty unless the executor issues
   /// ahead. Valid until the part is reported.
   std::span<const Access> accesses = {};
+  /// Number of the part in its step, from 0, among those that its ranks count together: the same on
+  /// all of them, also where some launch the step as a whole.
+  std::uint64_t number = 0;
   /// There is nothing to run: call inputs_arrived(task) when everything is computed that the
-  /// collective would wait for. Do not report it finished. Only for an executor that issues ahead.
+  /// collective would wait for. Do not report it finished. Only for an executor that issues ahead,
+  /// which is asked before rank 0 chooses the collective, and before an all-to-all's counts are
+  /// read.
   bool asks_for_inputs = false;
 };
 

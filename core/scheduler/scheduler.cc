@@ -224,7 +224,7 @@ std::optional<Error> Scheduler::why_not_some() const {
   };
   if (executor_.mesh() == nullptr)
     return refused("the collectives of this executor are of all ranks alone");
-  if (form_ != plain_.get()) {
+  if (form_ != plain_.get() && form_ != whole_plain_.get()) {
     return refused(
         "set bucket_bytes, primitive, group_ranks, compute_parts, micro_batches, regions and "
         "offload_k to their defaults, since such a step is neither partitioned nor placed");

@@ -84,7 +84,9 @@ struct SchedulerOptions {
 };
 
 /// A rank's side of an all-to-all. Everything must stay valid until the task has run, and the
-/// counts are read when it does: a task before that writes the data may compute them.
+/// counts are read when it does: a task before that writes the data may compute them. They are in
+/// the host's memory; on a device, that task copies them there. An executor that issues ahead waits
+/// with the all-to-all until the device has run such tasks, and with the communications after it.
 struct AllToAll {
   /// The values for the members of the group in order, and how many there are for each; more than
   /// their sum are left unused.
@@ -144,7 +146,8 @@ class Scheduler final {
   /// Like the functions of these names among all ranks, but among those of `group`, a whole set of
   /// axes of the executor's mesh. Blocks are those of the group's ranks. Such steps run as they are
   /// submitted: the step fails if the configuration partitions or places it, lets rank 0 decide the
-  /// order, or sums over servers, and if the executor has no mesh.
+  /// order, or sums over servers, and if the executor has no mesh. Each belongs to the same step on
+  /// all of its ranks.
   void all_reduce(const TaskOptions& options, DataId data, ValueSpan values, CollectiveGroup group);
   void reduce_scatter(const TaskOptions& options, DataId data, ValueSpan values,
                       CollectiveGroup group);
@@ -193,7 +196,8 @@ class Scheduler final {
   /// as often as StepWork says; a step begins when the one before has ended; launching another
   /// step, or under another configuration, waits for all before. A trace has one compute event per
   /// step, named "step", of kWholeStep (core/trace/task_marker.h). Otherwise steps are launched
-  /// task by task, and so is the first one where the configuration partitions steps.
+  /// task by task, and so are steps with an all-to-all, whose counts are read each time it runs,
+  /// and the first one where the configuration partitions steps.
   Result<void> launch(const std::shared_ptr<Capture>& step);
 
   /// Blocks until everything submitted has run. For the end of a job, not for use inside a step.

@@ -19,6 +19,7 @@ void StepCapture::submit(TaskSubmission&& submission, std::span<const Access> ac
   p.bytes = submission.is_collective ? 0 : submission.bytes;
   p.values = submission.values;
   is_of_some_ |= submission.special && submission.special->is_of_some();
+  reads_counts_ |= submission.kind() == CollectiveKind::all_to_all;
   p.special = std::move(submission.special);
   p.optimizer = submission.optimizer;
 }

@@ -23,6 +23,8 @@ class StepCapture final : public TaskSink {
   bool has_tasks() const { return !payloads_.empty(); }
   /// Returns whether some of the communication is of some ranks alone.
   bool is_of_some() const { return is_of_some_; }
+  /// Returns whether there is an all-to-all, whose counts are read each time it runs.
+  bool reads_counts() const { return reads_counts_; }
 
   // After finish():
   const std::shared_ptr<const CapturedStep>& step() const { return step_; }
@@ -57,7 +59,7 @@ class StepCapture final : public TaskSink {
   std::vector<TaskPayload> payloads_;
   // In the order of submission.
   std::vector<Divisible> divisible_;
-  bool is_of_some_ = false;
+  bool is_of_some_ = false, reads_counts_ = false;
 };
 
 }  // namespace hocket

@@ -1,5 +1,7 @@
 #include "core/scheduler/whole_steps.h"
 
+#include "core/scheduler/part_counts.h"
+
 namespace hocket {
 
 Result<void> WholeSteps::launch(const std::shared_ptr<StepCapture>& step) {
@@ -44,6 +46,7 @@ StepWork WholeSteps::work_of(StepCapture& capture) {
   for (std::uint32_t task = 0; task < step->size(); ++task)
     work.bodies.push_back(step->task(task).is_collective ? nullptr
                                                          : &capture.payload_of(task).body);
+  PartCounts counts;
   for (const StepEntry& entry : work.sequence) {
     if (!entry.is_part) continue;
     const PartDecision decision{{entry.task, 0}, 0, entry.offset_bytes, entry.bytes};
@@ -52,6 +55,7 @@ StepWork WholeSteps::work_of(StepCapture& capture) {
     part.name = step->task(entry.task).name;
     part.accesses = step->task(entry.task).accesses;
     part.collective.index = entry.part;
+    part.number = counts.next(capture.payload_of(entry.task).special.get());
   }
   return work;
 }

@@ -1,5 +1,6 @@
 #include "core/cuda/collectives/device_collective.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,22 @@ Result<void> DeviceCollective::broadcast(ValueSpan values, int root, int channel
   }
   const DevicePiece piece{values, root};
   return exchange(CollectiveKind::all_gather, {&piece, 1}, channel, stream);
+}
+
+Result<void> SoleRankCollective::exchange_messages(std::span<const DeviceMessage> messages, int,
+                                                   DeviceStream stream) {
+  if (messages.empty()) return {};
+  if (driver_ == nullptr)
+    return invalid("messages of a rank alone: there is no other to send to or to receive from");
+  std::vector<ValueSpan> sent, received;
+  for (const DeviceMessage& message : messages)
+    (message.sends ? sent : received).push_back(message.values);
+  const auto bytes = [](ValueSpan values) { return values.size_bytes(); };
+  if (!std::ranges::equal(sent, received, {}, bytes, bytes))
+    return invalid("messages of a rank alone: it must receive as many bytes as it sends");
+  for (std::size_t i = 0; i < sent.size(); ++i)
+    HOCKET_TRY(driver_->copy(received[i].data(), sent[i].data(), bytes(sent[i]), stream));
+  return {};
 }
 
 }  // namespace hocket

@@ -88,23 +88,26 @@ class DeviceCollective {
 
 class SoleRankCollective : public DeviceCollective {
  public:
+  /// `driver` copies what the rank sends to itself; without one that is refused. It must outlive
+  /// the collective.
+  explicit SoleRankCollective(DeviceDriver* driver = nullptr) : driver_(driver) {}
+
   int rank() const override { return 0; }
   int world_size() const override { return 1; }
   Result<void> open(int) override { return {}; }
   Result<void> exchange(CollectiveKind, std::span<const DevicePiece>, int, DeviceStream) override {
     return {};
   }
-  /// It has nobody to write to but itself, and copies nothing.
-  Result<void> exchange_messages(std::span<const DeviceMessage> messages, int,
-                                 DeviceStream) override {
-    if (messages.empty()) return {};
-    return invalid("messages of a rank alone: there is no other to send to or to receive from");
-  }
+  Result<void> exchange_messages(std::span<const DeviceMessage> messages, int channel,
+                                 DeviceStream stream) override;
   Result<std::unique_ptr<DeviceCollective>> split(int) override {
-    return std::make_unique<SoleRankCollective>();
+    return std::make_unique<SoleRankCollective>(driver_);
   }
   Result<void> health() override { return {}; }
   void abort() override {}
+
+ private:
+  DeviceDriver* const driver_;
 };
 
 }  // namespace hocket

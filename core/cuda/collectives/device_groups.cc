@@ -11,6 +11,16 @@
 
 namespace hocket {
 
+std::vector<AxisSet> all_axis_sets(const Mesh& mesh) {
+  std::vector<AxisSet> sets{AxisSet::none()};
+  for (std::size_t axis = 0; axis < mesh.axes().size(); ++axis) {
+    const std::vector<AxisSet> without = sets;
+    for (const AxisSet& set : without) sets.push_back(set.with(AxisSet::of(axis)));
+  }
+  sets.erase(sets.begin());
+  return sets;
+}
+
 DeviceGroups::DeviceGroups(DeviceCollective& world, const Mesh& mesh, std::vector<AxisSet> axes)
     : world_(world), mesh_(mesh), axes_(std::move(axes)) {
   HOCKET_CHECK(world.world_size() == mesh.grid().ranks, "the mesh is of the ranks that exchange");
@@ -74,16 +84,34 @@ Result<void> DeviceGroups::exchange(const PartWork& part, int channel, DeviceStr
 Result<void> DeviceGroups::exchange_messages(CollectiveGroup group,
                                              std::span<const DeviceMessage> messages, int channel,
                                              DeviceStream stream) {
-  const auto ranks = made(group);
-  HOCKET_TRY(ranks);
-  return (*ranks)->exchange_messages(messages, channel, stream);
+  const std::vector<std::int64_t> members = mesh_.ranks_of(group, rank());
+  messages_.assign(messages.begin(), messages.end());
+  for (DeviceMessage& message : messages_) {
+    if (message.peer < 0 || std::cmp_greater_equal(message.peer, members.size()))
+      return invalid("there is no member " + std::to_string(message.peer) + " of " +
+                     std::to_string(members.size()) + " in the group " + mesh_.name_of(group));
+    message.peer = static_cast<int>(members[static_cast<std::size_t>(message.peer)]);
+  }
+  return world_.exchange_messages(messages_, channel, stream);
+}
+
+std::uint64_t DeviceGroups::channel_number(const PartWork& part) const {
+  const CollectiveWork& work = part.collective;
+  if (!is_message(work.kind)) return part.number;
+  const auto members = mesh_.ranks_of(work.group, rank());
+  if (work.peer >= members.size() || members[work.peer] == rank()) return 0;  // it will be refused
+  const auto [low, high] = std::minmax<std::int64_t>({rank(), members[work.peer]});
+  const bool goes_up = (work.kind == CollectiveKind::send) == (low == rank());
+  // Along an axis, neighbours differ by the axis's stride.
+  return static_cast<std::uint64_t>(2 * (low / (high - low)) + (goes_up ? 0 : 1));
 }
 
 Result<void> DeviceGroups::exchange_without_blocks(const PartWork& part, int channel,
                                                    DeviceStream stream) {
   const CollectiveWork& work = part.collective;
-  const auto [members, own] = group_members(mesh_, work.group, rank());
-  if (auto ok = check_message(work, members.size(), own); !ok) return ok;
+  const GroupMembers group = group_members(mesh_, work.group, rank());
+  const std::vector<std::int64_t>& members = group.ranks;
+  if (auto ok = check_message(work, members.size(), group.own); !ok) return ok;
   if (work.kind == CollectiveKind::broadcast) {
     if (members.size() == 1) return {};
     const auto ranks = made(work.group);
@@ -93,7 +121,7 @@ Result<void> DeviceGroups::exchange_without_blocks(const PartWork& part, int cha
   }
   messages_.clear();
   const auto add = [&](ValueSpan values, std::size_t peer, bool sends) {
-    if (!values.empty()) messages_.push_back({values, static_cast<int>(peer), sends});
+    if (!values.empty()) messages_.push_back({values, static_cast<int>(members[peer]), sends});
   };
   if (work.kind == CollectiveKind::all_to_all) {
     const auto sent = exchanged_ranges(work, work.sent_counts);
@@ -103,16 +131,13 @@ Result<void> DeviceGroups::exchange_without_blocks(const PartWork& part, int cha
       add(work.received.subspan(received[member].begin, received[member].size()), member, false);
     }
   } else if (work.kind == CollectiveKind::shift) {
-    const ShiftEnds ends = shift_ends(work.peer, members.size(), own);
+    const ShiftEnds ends = shift_ends(work.peer, members.size(), group.own);
     add(work.values, ends.to, true);
     add(work.received, ends.from, false);
   } else {
     add(work.values, work.peer, work.kind == CollectiveKind::send);
   }
   if (messages_.empty()) return {};
-  if (members.size() > 1) return exchange_messages(work.group, messages_, channel, stream);
-  // A rank alone has no communicator, and copies by a message to itself among all ranks.
-  for (DeviceMessage& message : messages_) message.peer = rank();
   return world_.exchange_messages(messages_, channel, stream);
 }
 

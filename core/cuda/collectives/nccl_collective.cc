@@ -396,8 +396,9 @@ class NcclCollective final : public DeviceCollective {
 
 /// Makes NCCL order the collectives of several communicators, which may be in flight at once.
 /// Without an order, two ranks could fill their devices with different collectives that wait for
-/// each other. NCCL's order is that in which a rank puts them into streams, which is the same on
-/// all ranks. NCCL takes this option only from the environment, and reads it when it is first used.
+/// each other. NCCL's order is that in which a rank puts them into streams, which is part of one
+/// order of the job. NCCL takes this option only from the environment, and reads it when it is
+/// first used.
 void order_communicators() {
   setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
 }
@@ -425,7 +426,7 @@ Result<ncclUniqueId> agree_on_id(Collective& messages) {
 
 Result<std::unique_ptr<DeviceCollective>> connect_nccl(Collective& messages, DeviceDriver& driver,
                                                        const NcclOptions& options) {
-  if (messages.world_size() == 1) return std::make_unique<SoleRankCollective>();
+  if (messages.world_size() == 1) return std::make_unique<SoleRankCollective>(&driver);
   HOCKET_TRY(load_nccl());
   HOCKET_TRY(driver.use_device());
   order_communicators();

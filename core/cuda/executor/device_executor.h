@@ -9,6 +9,14 @@
 // (step_graph.h) and counts as one task here. Copies and tasks of the host of a placed step have
 // streams of their own; a task of the host runs when its stream reaches it (host_tasks.h).
 //
+// Ranks may communicate in groups of axes, of which those of `groups` have been made, and by
+// messages. Each rank begins its communications in an order that is part of one order of the job
+// (core/scheduler/scheduler.h). A part uses the same channel on all of its ranks, so each stream of
+// a channel has its parts in the job's order too. Then no stream can wait for another in a circle,
+// although a send waits on the device for its receive: the first part in the job's order that has
+// not run waits only for computation and parts that were issued before it, and those have run.
+// Counts of an all-to-all are read once the device has run the tasks before it.
+//
 // Bodies run on the one thread that issues tasks, in the order in which the source hands them out;
 // parts of collectives are put into their streams by a second one (exchange_thread.h). They must
 // not wait for the device (device_task.h). Values of collectives are in the device's memory and
@@ -69,6 +77,7 @@ class DeviceExecutor final : public Executor {
   int rank() const override { return groups_.rank(); }
   int world_size() const override { return messages_.world_size(); }
   int ranks_per_host() const override { return messages_.ranks_per_host(); }
+  const Mesh* mesh() const override { return &groups_.mesh(); }
 
  private:
   /// Runs on the issuing thread until stop().

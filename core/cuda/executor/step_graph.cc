@@ -58,8 +58,10 @@ Result<void> StepGraph::capture(const StepWork& work) {
 Result<void> StepGraph::put(const StepWork& work, DeviceStream stream) {
   if (auto ok = streams_.fork(stream); !ok) return ok;
   TaskIssue issue(parts_.driver, streams_, parts_.memory, parts_.groups);
-  std::vector<StreamPosition> positions, also_after;  // positions: of the parts so far, in order
-  const auto channels = static_cast<std::uint64_t>(parts_.lanes.channels);
+  std::vector<StreamPosition> positions;  // of the parts so far, in order
+  // The last one on each channel of the first `ended` parts, which end before the next part begins.
+  std::vector<StreamPosition> also_after;
+  std::uint64_t ended = 0;
   for (const StepEntry& entry : work.sequence) {
     const CapturedStep::Task& task = work.step->task(entry.task);
     if (!entry.is_part) {
@@ -67,11 +69,15 @@ Result<void> StepGraph::put(const StepWork& work, DeviceStream stream) {
       if (!position) return failure(position.error().in("task \"" + task.name + "\""));
       continue;
     }
-    // The last part of each channel that must have ended first.
-    also_after.clear();
-    const std::uint64_t ended = entry.after_part ? *entry.after_part + 1 : 0;
-    for (std::uint64_t part = ended - std::min(ended, channels); part < ended; ++part)
-      also_after.push_back(positions[part]);
+    for (; entry.after_part && ended <= *entry.after_part; ++ended) {
+      const auto same_channel =
+          std::ranges::find(also_after, positions[ended].stream, &StreamPosition::stream);
+      if (same_channel == also_after.end()) {
+        also_after.push_back(positions[ended]);
+      } else {
+        *same_channel = positions[ended];
+      }
+    }
     const PartWork& part = work.parts[entry.part];
     const auto position = issue.part(part, nullptr, also_after);
     if (!position) {

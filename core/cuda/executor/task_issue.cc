@@ -73,7 +73,7 @@ Result<TaskIssue::BegunPart> TaskIssue::begin_part(const PartWork& part, DeviceW
   }
   StreamMapping& mapping = queues_.mapping();
   const StreamPlacement& placement =
-      mapping.place_part(part.task, part.accesses, part.collective.index, also_after);
+      mapping.place_part(part.task, part.accesses, groups_.channel_number(part), also_after);
   const StreamPosition position = placement.position;
   const auto stream = queues_.begin(placement, work);
   HOCKET_TRY(stream);

@@ -102,11 +102,11 @@ const StreamPlacement& StreamMapping::place_in_lane(TaskLane lane,
 
 const StreamPlacement& StreamMapping::place_part(TaskId collective,
                                                  std::span<const Access> accesses,
-                                                 std::uint64_t index,
+                                                 std::uint64_t number,
                                                  std::span<const StreamPosition> also_after) {
   find_predecessors(collective, accesses);
   join(after_, also_after);
-  const std::uint32_t stream = compute_streams_ + static_cast<std::uint32_t>(index % channels());
+  const std::uint32_t stream = compute_streams_ + static_cast<std::uint32_t>(number % channels());
   order_.find_waits(stream, after_, placement_.waits);
   placement_.position = order_.add(stream, after_, placement_.waits);
   note(collective, accesses);

@@ -11,7 +11,7 @@
 //    long. If its last predecessor is the last task of a stream, it goes to that stream, since any
 //    other would begin no sooner and need a wait. Ties are broken by the fewest waits, then by the
 //    fewest tasks that have not run, then by the lowest number.
-//  - A part of a collective goes to the channel that its index selects, the same on all ranks.
+//  - A part of a collective goes to the channel that a number selects, the same on all its ranks.
 //  - Parts of one collective are ranges of the same data and are not ordered among each other.
 //
 // Guarantees: any two tasks with conflicting accesses are ordered by streams and waits; no wait is
@@ -44,7 +44,7 @@ class StreamMapping {
   const StreamPlacement& place_in_lane(TaskLane lane, std::span<const Access> accesses);
   /// Places a part, which also comes after the positions `also_after`, at most one per stream.
   const StreamPlacement& place_part(TaskId collective, std::span<const Access> accesses,
-                                    std::uint64_t index,
+                                    std::uint64_t number,
                                     std::span<const StreamPosition> also_after = {});
 
   /// Places the release of the memory of `data`, which no later task reads. The placement is

@@ -25,11 +25,10 @@ namespace {
 /// Connects the devices of all ranks.
 Result<std::unique_ptr<DeviceCollective>> connect_devices(Collective& collective,
                                                           DeviceDriver& driver) {
-  if (collective.world_size() == 1) return std::make_unique<SoleRankCollective>();
+  if (collective.world_size() == 1) return std::make_unique<SoleRankCollective>(&driver);
 #ifdef HOCKET_GPT2_NCCL
   return connect_nccl(collective, driver, {.timeout_ns = collective.timeout_ns()});
 #else
-  static_cast<void>(driver);
   return failure(ErrorCode::unavailable,
                  "--device: this program was built without NCCL, so its devices cannot exchange "
                  "sums; install NCCL and build again, or train with one rank");

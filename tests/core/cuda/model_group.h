@@ -169,7 +169,10 @@ class ModelCollective final : public DeviceCollective {
     const auto index = static_cast<std::size_t>(channel);
     HOCKET_CHECK(index < numbers_.size(), "open the channel first");
     std::vector<Region> regions;
-    for (const DevicePiece& piece : pieces) regions.push_back(writes(piece.values));
+    for (const DevicePiece& piece : pieces) {
+      const bool only_reads = kind == CollectiveKind::all_gather && piece.owner == rank_;
+      regions.push_back(only_reads ? reads(piece.values) : writes(piece.values));
+    }
     // Owned by the entry that meets the other ranks.
     const auto exchange = std::make_shared<ModelGroup::Exchange>(
         ModelGroup::Exchange{kind, {pieces.begin(), pieces.end()}});
@@ -209,7 +212,8 @@ class ModelCollective final : public DeviceCollective {
     return std::make_unique<ModelCollective>(*part, device_, place);
   }
   Result<void> health() override {
-    if (is_ill) return failure(ErrorCode::unavailable, "another rank is gone");
+    if (is_ill || group_.is_aborted())
+      return failure(ErrorCode::unavailable, "another rank is gone");
     return {};
   }
   /// Like NCCL's abort, returns once no graph contains an exchange any more.

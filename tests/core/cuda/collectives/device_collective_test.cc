@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/core/cuda/model_device.h"
+
 namespace hocket {
 namespace {
 
@@ -74,6 +76,25 @@ TEST(DeviceCollective, TheRootOfABroadcastIsARank) {
     ASSERT_FALSE(ok);
     EXPECT_THAT(ok.error().message, HasSubstr("must be from 0 to 3"));
   }
+}
+
+TEST(DeviceCollective, ARankAloneSendsToItself) {
+  ModelDevice device;
+  SoleRankCollective alone(&device);
+  const DeviceStream stream = device.create_stream(StreamPriority::normal).value();
+  std::vector<float> values{1, 2, 3, 4, 5}, received(5);
+  const ValueSpan from = values, to = received;
+  const DeviceMessage messages[] = {{from.subspan(0, 2), 0, true},
+                                    {to.subspan(0, 2), 0, false},
+                                    {to.subspan(2, 3), 0, false},
+                                    {from.subspan(2, 3), 0, true}};
+  ASSERT_TRUE(alone.exchange_messages(messages, 0, stream));
+  ASSERT_TRUE(device.synchronize(stream));
+  EXPECT_EQ(received, values);
+  const auto unequal = alone.exchange_messages(std::span(messages).first(1), 0, stream);
+  ASSERT_FALSE(unequal);
+  EXPECT_THAT(unequal.error().message, HasSubstr("as many bytes as it sends"));
+  EXPECT_FALSE(SoleRankCollective().exchange_messages(messages, 0, stream));
 }
 
 }  // namespace

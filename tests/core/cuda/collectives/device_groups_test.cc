@@ -8,6 +8,7 @@
 #include <latch>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -23,7 +24,7 @@ namespace {
 class GroupsAsCollective final : public Collective {
  public:
   GroupsAsCollective(ModelGroup& ranks, const Mesh& mesh, int rank)
-      : world_(ranks, device_, rank), groups_(world_, mesh, all_sets(mesh)) {
+      : world_(ranks, device_, rank), groups_(world_, mesh, all_axis_sets(mesh)) {
     const auto opened = groups_.open(kChannels);
     EXPECT_TRUE(opened) << opened.error().message;
     stream_ = *device_.create_stream(StreamPriority::normal);
@@ -86,16 +87,6 @@ class GroupsAsCollective final : public Collective {
     return failure(ErrorCode::unavailable, "devices exchange values alone");
   }
 
-  /// Every set of the mesh's axes, also that of none.
-  static std::vector<AxisSet> all_sets(const Mesh& mesh) {
-    std::vector<AxisSet> sets{AxisSet::none()};
-    for (std::size_t axis = 0; axis < mesh.axes().size(); ++axis) {
-      const std::vector<AxisSet> without = sets;
-      for (const AxisSet& set : without) sets.push_back(set.with(AxisSet::of(axis)));
-    }
-    return sets;
-  }
-
   ModelDevice device_;
   ModelCollective world_;
   DeviceGroups groups_;
@@ -153,6 +144,27 @@ TEST_F(DeviceGroupsTest, EveryChainIsASum) {
   on_meshes([](Collective& collective) { expect_chains_are_sums(collective, 5); });
 }
 
+/// A rank that asks for the channels of its messages.
+class GroupsOfRank {
+ public:
+  GroupsOfRank(ModelGroup& ranks, const Mesh& mesh, int rank)
+      : world_(ranks, device_, rank), groups_(world_, mesh) {}
+
+  std::uint64_t number(bool sends, CollectiveGroup group, std::size_t peer) const {
+    PartWork part;
+    part.collective = {.kind = sends ? CollectiveKind::send : CollectiveKind::receive,
+                       .group = group,
+                       .values = {},
+                       .peer = peer};
+    return groups_.channel_number(part);
+  }
+
+ private:
+  ModelDevice device_;
+  ModelCollective world_;
+  DeviceGroups groups_;
+};
+
 TEST_F(DeviceGroupsTest, GroupsThatWereNotAskedForAreRefused) {
   const Mesh mesh = Mesh::make({{"data", 2}, {"tensor", 2}}, {4, 4}).value();
   ModelGroup ranks(4);
@@ -168,6 +180,33 @@ TEST_F(DeviceGroupsTest, GroupsThatWereNotAskedForAreRefused) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
   EXPECT_THAT(refused.error().message, testing::HasSubstr("the group tensor"));
+}
+
+TEST_F(DeviceGroupsTest, BothEndsOfAMessageChooseOneChannel) {
+  const Mesh mesh = Mesh::make({{"pipeline", 4}, {"data", 3}}, {12, 3}).value();
+  std::vector<std::unique_ptr<GroupsOfRank>> ranks;
+  ModelGroup model(12);
+  for (int rank = 0; rank < 12; ++rank)
+    ranks.push_back(std::make_unique<GroupsOfRank>(model, mesh, rank));
+  for (const CollectiveGroup group : {CollectiveGroup::world, {AxisSet::of(0)}, {AxisSet::of(1)}}) {
+    for (int from = 0; from < 12; ++from) {
+      const auto [members, own] = group_members(mesh, group, from);
+      for (std::size_t peer = 0; peer < members.size(); ++peer) {
+        if (peer == own) continue;
+        const auto to = static_cast<std::size_t>(members[peer]);
+        const auto there = ranks[static_cast<std::size_t>(from)]->number(true, group, peer);
+        EXPECT_EQ(there, ranks[to]->number(false, group, own)) << from << " to " << to;
+        EXPECT_EQ((there + ranks[to]->number(true, group, own)) % 2, 1u) << "one way and back";
+      }
+    }
+  }
+  // A stage of a pipeline has neighbours before and after it, each with messages both ways.
+  std::set<std::uint64_t> of_a_stage;
+  for (const bool sends : {true, false}) {
+    for (const std::size_t peer : {0, 2})
+      of_a_stage.insert(ranks[4]->number(sends, {AxisSet::of(0)}, peer) % 4);
+  }
+  EXPECT_EQ(of_a_stage.size(), 4u);
 }
 
 // After an abort, groups that are created later are aborted as well.

@@ -60,7 +60,7 @@ class CollectiveStep {
           std::span(values_[entry.task])
               .subspan(static_cast<std::size_t>(entry.offset_bytes) / sizeof(float),
                        static_cast<std::size_t>(entry.bytes) / sizeof(float));
-      part.collective.index = entry.part;
+      part.number = entry.part;
       part.accesses = work.step->task(entry.task).accesses;
     }
   }
