@@ -303,8 +303,11 @@ void Dispatch::start_parts() {
 
 Dispatch::StartedPart Dispatch::counted(const PartDecision& part) {
   const SpecialCollective* const special = payload(part.task.slot).special.get();
-  const std::int64_t step = step_of(part.task);
-  if (step != std::exchange(started_step_, step)) started_in_step_.restart();
+  // Where rank 0 decides, parts of a step may follow those of the next one.
+  if (const std::int64_t step = step_of(part.task); step > started_step_) {
+    started_step_ = step;
+    started_in_step_.restart();
+  }
   return {part, started_.next(special), started_in_step_.next(special)};
 }
 

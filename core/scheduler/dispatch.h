@@ -253,7 +253,7 @@ class Dispatch final : public WorkSource, public TaskSink {
   std::deque<TaskId> awaiting_inputs_;
   /// The last all-to-all that the executor was asked about.
   std::optional<CountsQuestion> counts_question_;
-  /// Count the started parts, and those of the step of the last one.
+  /// Count the started parts, and those since the first of the newest step.
   PartCounts started_, started_in_step_;
   std::int64_t started_step_ = 0;
   /// Tasks and parts that were issued and have not completed.

@@ -15,8 +15,8 @@ namespace hocket {
 
 class PartCounts {
  public:
-  /// Returns the number, from 0, of the next part of `collective`; null stands for an
-  /// all-reduce of all ranks.
+  /// Returns the number, from 0, of the next part of `collective`; null stands for an all-reduce of
+  /// all ranks.
   std::uint64_t next(const SpecialCollective* collective) {
     if (collective == nullptr || !collective->is_of_some()) return of_all_++;
     const CollectiveWork& work = collective->work;
