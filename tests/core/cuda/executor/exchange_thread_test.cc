@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -75,6 +76,7 @@ TEST(ExchangeThread, TasksAreIssuedWhileAPartIsOnItsWay) {
 TEST(ExchangeThread, AFailureIsReportedWhileAPartIsOnItsWay) {
   const SteadyClock clock;
   TwoRanks ranks(clock);
+  std::atomic<int> named = 0;
   ranks.run([&](ModelRank& rank) {
     std::vector<float> gradient(16);
     std::atomic<bool> is_on_its_way = false;
@@ -88,8 +90,14 @@ TEST(ExchangeThread, AFailureIsReportedWhileAPartIsOnItsWay) {
     scheduler.compute({.name = "gelu"}, {}, [] { ModelDevice::fail_launch("out of resources"); });
     const auto ok = scheduler.synchronize();
     ASSERT_FALSE(ok);
-    EXPECT_THAT(ok.error().message, HasSubstr("out of resources"));
+    // The rank that fails second may hear of the first one before its own failure.
+    if (ok.error().message.find("out of resources") != std::string::npos) {
+      ++named;
+    } else {
+      EXPECT_THAT(ok.error().message, HasSubstr("another rank is gone"));
+    }
   });
+  EXPECT_GE(named, 1);
 }
 
 /// A collective of two ranks whose exchanges fail.
