@@ -37,6 +37,7 @@ class HostExecutor final : public Executor {
   int world_size() const override { return collective_.world_size(); }
   int ranks_per_host() const override { return collective_.ranks_per_host(); }
   const Mesh* mesh() const override { return &collective_.mesh(); }
+  Collective* host_collective() override { return &collective_; }
 
  private:
   class Semaphore {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "core/base/text.h"
+#include "core/collective/part_sizes.h"
 #include "core/plan/job_order.h"
 
 namespace hocket {
@@ -24,11 +26,77 @@ std::string named(const JobFold& fold, std::size_t of_class, std::uint32_t commu
   const auto& begun = fold.begun[of_class];
   auto number = std::ranges::find(begun, communication) - begun.begin();
   if (is_last) number = begun.rend() - std::find(begun.rbegin(), begun.rend(), communication) - 1;
-  const StepDescription& program = fold.programs[fold.classes[of_class].program];
-  for (const StepTask& task : program.tasks)
-    if (task.collective && number-- == 0) return in_words(task, mesh_of(program));
+  const RankClass& own = fold.classes[of_class];
+  const StepDescription& program = fold.programs[own.program];
+  const auto index = static_cast<std::size_t>(number);
+  for (const StepTask& task : program.tasks) {
+    if (!task.collective || number-- > 0) continue;
+    if (fold.details.empty()) return in_words(task, mesh_of(program));
+    return in_words(task, fold.details[own.program][index], mesh_of(program), own.first_rank);
+  }
   return {};
 }
+
+std::string distance_in_words(const StepTask& shift) {
+  return " by " + std::to_string(shift.peer->index);
+}
+
+/// Returns how the circle of conflicts comes about; `name(conflict.rank, number)` names one of the
+/// things that a class begins.
+std::string circle_in_words(const JobFold& fold, const OrderCircle& circle, const auto& name) {
+  std::string message = "ranks wait for each other in a circle:";
+  for (const OrderConflict& step : circle) {
+    const auto own = static_cast<std::size_t>(step.rank);
+    message += (&step == &circle.front() ? " " : "; ") + on_rank(fold, own) + " begins " +
+               name(own, step.before) + " before " + name(own, step.after);
+  }
+  return message;
+}
+
+/// The parts of a job's communications, numbered one communication after the other.
+class PartNumbers {
+ public:
+  PartNumbers(const JobFold& fold, std::int64_t partition_bytes) : fold_(fold) {
+    std::vector<std::uint32_t> counts(fold.communications.size());
+    for (std::size_t own = 0; own < fold.classes.size(); ++own) {
+      std::size_t number = 0;
+      for (const StepTask& task : fold.programs[fold.classes[own].program].tasks) {
+        if (!task.collective) continue;
+        counts[fold.begun[own][number++]] =
+            static_cast<std::uint32_t>(part_count(task.bytes, partition_bytes));
+      }
+    }
+    first_.push_back(0);
+    for (const std::uint32_t count : counts) first_.push_back(first_.back() + count);
+  }
+
+  std::size_t size() const { return first_.back(); }
+
+  /// Returns the parts as a class begins them.
+  JobOrder begun(std::size_t own, std::span<const std::uint32_t> order) const {
+    std::vector<std::uint32_t> next;
+    for (const std::uint32_t communication : fold_.begun[own])
+      next.push_back(first_[communication]);
+    JobOrder parts;
+    parts.reserve(order.size());
+    for (const std::uint32_t number : order) parts.push_back(next[number]++);
+    return parts;
+  }
+
+  /// Returns a part for people.
+  std::string name(std::size_t own, std::uint32_t part) const {
+    const auto after = std::ranges::upper_bound(first_, part);
+    const auto communication = static_cast<std::uint32_t>(after - first_.begin() - 1);
+    const std::string whole = named(fold_, own, communication);
+    const std::uint32_t first = first_[communication];
+    if (*after - first == 1) return whole;
+    return "part " + std::to_string(part - first) + " of " + whole;
+  }
+
+ private:
+  const JobFold& fold_;
+  std::vector<std::uint32_t> first_;  // by communication, and one past the end
+};
 
 /// The tasks of all classes, with one node for each communication.
 class DependencyNodes {
@@ -137,10 +205,31 @@ Result<void> check_own_messages(const JobFold& fold) {
 
 std::string in_words(const StepTask& communication, const Mesh& mesh) {
   const bool is_shift = *communication.collective == CollectiveKind::shift;
-  const std::string distance = is_shift ? " by " + std::to_string(communication.peer->index) : "";
+  const std::string distance = is_shift ? distance_in_words(communication) : "";
   return "\"" + printable(communication.name, kShownNameBytes) + "\" (" +
          std::string(in_words(*communication.collective)) + distance + " of " +
          std::to_string(communication.bytes) + " bytes in " + mesh.name_of(communication.group) +
+         ")";
+}
+
+std::string in_words(const StepTask& communication, const CommunicationDetail& detail,
+                     const Mesh& mesh, std::int64_t rank) {
+  const CollectiveKind kind = *communication.collective;
+  std::string peer = kind == CollectiveKind::shift ? distance_in_words(communication) : "";
+  if (is_message(kind) || kind == CollectiveKind::broadcast) {
+    const std::vector<std::int64_t> members = mesh.ranks_of(communication.group, rank);
+    std::int64_t index = detail.root;
+    if (communication.peer) {
+      index = communication.peer->index;
+      if (communication.peer->is_relative)
+        index += std::ranges::find(members, rank) - members.begin() + std::ssize(members);
+    }
+    peer = (kind == CollectiveKind::send ? " to rank " : " from rank ") +
+           std::to_string(members[static_cast<std::size_t>(index % std::ssize(members))]);
+  }
+  return "\"" + printable(communication.name, kShownNameBytes) + "\" (" +
+         std::string(in_words(kind)) + " of " + std::to_string(communication.bytes) + " bytes of " +
+         std::string(to_string(detail.type)) + peer + " in " + mesh.name_of(communication.group) +
          ")";
 }
 
@@ -149,13 +238,56 @@ Result<void> check_order_of_submission(const JobFold& fold) {
   const auto order = find_job_order(fold.begun, fold.communications.size());
   const auto* circle = std::get_if<OrderCircle>(&order);
   if (!circle) return {};
-  std::string message = "ranks wait for each other in a circle:";
-  for (const OrderConflict& step : *circle) {
-    const auto own = static_cast<std::size_t>(step.rank);
-    message += (&step == &circle->front() ? " " : "; ") + on_rank(fold, own) + " begins " +
-               named(fold, own, step.before) + " before " + named(fold, own, step.after);
+  return invalid(circle_in_words(fold, *circle,
+                                 [&](std::size_t own, std::uint32_t communication) {
+                                   return named(fold, own, communication);
+                                 }) +
+                 "; submit them in one order on all ranks, or set order=static");
+}
+
+Result<void> check_part_orders(const JobFold& fold,
+                               std::span<const std::vector<std::uint32_t>> orders,
+                               std::int64_t partition_bytes) {
+  HOCKET_TRY(check_own_messages(fold));
+  const PartNumbers parts(fold, partition_bytes);
+  std::vector<JobOrder> begun;
+  for (std::size_t own = 0; own < fold.classes.size(); ++own)
+    begun.push_back(parts.begun(own, orders[fold.classes[own].program]));
+  const auto order = find_job_order(begun, parts.size());
+  const auto* circle = std::get_if<OrderCircle>(&order);
+  if (!circle) return {};
+  return invalid(
+      circle_in_words(fold, *circle,
+                      [&](std::size_t own, std::uint32_t part) { return parts.name(own, part); }) +
+      "; give each rank its part of one order of the job, as static_order() returns it");
+}
+
+Result<void> check_own_order(const CapturedStep& step, std::span<const std::uint32_t> order) {
+  std::vector<std::size_t> first(step.collectives()), last(step.collectives());
+  for (std::size_t i = order.size(); i-- > 0;) first[order[i]] = i;
+  for (std::size_t i = 0; i < order.size(); ++i) last[order[i]] = i;
+  // By slot: the place behind the last part of anything that the task depends on, and that.
+  std::vector<std::pair<std::size_t, std::uint32_t>> behind(step.size());
+  std::size_t number = 0;
+  for (std::uint32_t index = 0; index < step.size(); ++index) {
+    const std::uint32_t slot = step.slot_of(index);
+    auto end = behind[slot];
+    if (step.task(index).is_collective) {
+      if (first[number] < end.first) {
+        const auto name = [&](std::uint32_t task) {
+          return "\"" + printable(step.task(task).name, kShownNameBytes) + "\"";
+        };
+        return invalid("the static order begins " + name(index) + " before the end of " +
+                       name(end.second) +
+                       ", which it depends on; take an order that static_order() returns for a "
+                       "description of this step");
+      }
+      end = std::max(end, {last[number++] + 1, index});
+    }
+    for (const std::uint32_t after : step.successors(slot))
+      if (after < step.size()) behind[after] = std::max(behind[after], end);
   }
-  return invalid(message + "; submit them in one order on all ranks, or set order=static");
+  return {};
 }
 
 Result<void> check_dependencies(const JobFold& fold,

@@ -1,6 +1,7 @@
 #include "core/programs/job_fold.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/base/text.h"
 #include "core/description/step_programs.h"
 #include "core/programs/fold_order.h"
 #include "core/step/mesh.h"
@@ -17,6 +19,7 @@ namespace {
 
 /// Ranks that are not sorted into classes by then become a class each, which is always right.
 constexpr int kMostRefinements = 64;
+constexpr std::size_t kMessageNameBytes = 80;
 
 using Colours = std::vector<std::uint32_t>;
 
@@ -68,13 +71,6 @@ std::int64_t distance_of(const StepTask& task, const Mesh& mesh) {
   return (task.peer->index % size + size) % size;
 }
 
-/// Returns whether two tasks, each a rank's, can be the same communication.
-bool are_alike(const StepTask& one, const StepTask& other, const Mesh& mesh) {
-  if (one.bytes != other.bytes) return false;
-  if (is_message(*one.collective) && is_message(*other.collective)) return true;
-  return one.collective == other.collective && distance_of(one, mesh) == distance_of(other, mesh);
-}
-
 /// Gives numbers to values, in order of their appearance.
 template <class Value>
 class Numbers {
@@ -91,18 +87,23 @@ class Numbers {
 
 class Folder {
  public:
-  Folder(const StepDescription& step, std::vector<std::uint32_t> program_of)
-      : step_(step),
-        mesh_(mesh_of(step)),
+  /// `scales` are those of the ranks' computations; empty: 1. `is_each_alone` makes each rank a
+  /// class of its own.
+  Folder(JobPrograms job, std::span<const double> scales, bool is_each_alone)
+      : scales_(scales),
+        is_each_alone_(is_each_alone),
+        mesh_(mesh_of(job.steps.front())),
         ranks_per_host_(mesh_.grid().ranks_per_host),
-        program_of_(std::move(program_of)) {
-    fold_.programs = program_steps(step);
+        program_of_(std::move(job.program_of)) {
+    fold_.programs = std::move(job.steps);
+    fold_.details = std::move(job.details);
   }
 
-  Result<JobFold> run() {
+  Result<JobFold> run(std::size_t most_begun) {
     note_relations();
     HOCKET_TRY(refine());
     make_classes();
+    HOCKET_TRY(check_size(most_begun));
     for (std::uint32_t own = 0; own < fold_.classes.size(); ++own) HOCKET_TRY(match(own));
     HOCKET_TRY(check_members());
     add_uses();
@@ -123,7 +124,8 @@ class Folder {
   };
   /// A communication, and the classes that have it so far.
   struct Party {
-    const StepTask* task = nullptr;  // as the first one has it
+    const StepTask* task = nullptr;               // as the first one has it
+    const CommunicationDetail* detail = nullptr;  // likewise, if it is known
     std::uint32_t first_class = 0;
     Key key;
     std::vector<std::uint32_t> classes;  // of those that have it
@@ -159,15 +161,19 @@ class Folder {
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       for (const Relation& relation : relations_[program_of_[rank]]) {
         if (!relation.peer || peer_of(relation, rank) != rank) continue;
+        const auto& tasks = fold_.programs[program_of_[rank]].tasks;
+        const auto task = std::ranges::find_if(tasks, [&](const StepTask& other) {
+          return other.collective && relation_of(other).key() == relation.key();
+        });
         return invalid("rank " + std::to_string(rank) + " has a message to itself in " +
-                       mesh_.name_of(relation.group) + "; name another peer");
+                       mesh_.name_of(relation.group) + ", \"" +
+                       printable(task->name, kMessageNameBytes) + "\"; name another peer");
       }
     }
     using First = std::tuple<std::uint32_t, double, std::uint32_t>;
     Numbers<First> first;
-    const bool is_each_alone = step_.jitter.kind != JitterKind::none;
     for (std::uint32_t rank = 0; rank < ranks; ++rank)
-      colours_.push_back(first.of({program_of_[rank], scale_of(rank), is_each_alone ? rank : 0}));
+      colours_.push_back(first.of({program_of_[rank], scale_of(rank), is_each_alone_ ? rank : 0}));
     std::size_t colours = first.size();
     for (int round = 0; colours < ranks; ++round) {
       if (round == kMostRefinements) {
@@ -180,9 +186,7 @@ class Folder {
     return {};
   }
 
-  double scale_of(std::uint32_t rank) const {
-    return step_.rank_compute_scale.empty() ? 1 : step_.rank_compute_scale[rank];
-  }
+  double scale_of(std::uint32_t rank) const { return scales_.empty() ? 1 : scales_[rank]; }
 
   /// Returns a number for the colours of these ranks, whatever their order.
   std::uint32_t number_of(std::span<const std::uint32_t> ranks, Numbers<Colours>& numbers) const {
@@ -246,6 +250,20 @@ class Folder {
     }
   }
 
+  Result<void> check_size(std::size_t most_begun) const {
+    std::vector<std::size_t> of_programs;
+    for (const StepDescription& program : fold_.programs) {
+      of_programs.push_back(static_cast<std::size_t>(std::ranges::count_if(
+          program.tasks, [](const StepTask& task) { return task.collective.has_value(); })));
+    }
+    std::size_t begun = 0;
+    for (const RankClass& own : fold_.classes) begun += of_programs[own.program];
+    if (begun <= most_begun) return {};
+    return invalid(std::to_string(fold_.classes.size()) + " ranks that differ have " +
+                   std::to_string(begun) + " communications together, more than the " +
+                   std::to_string(most_begun) + " that are compared");
+  }
+
   std::uint32_t first_rank(std::uint32_t of_class) const {
     return static_cast<std::uint32_t>(fold_.classes[of_class].first_rank);
   }
@@ -272,21 +290,26 @@ class Folder {
   /// Adds the communications of a class, each matched with those of others.
   Result<void> match(std::uint32_t own) {
     const std::uint32_t rank = first_rank(own);
+    const std::uint32_t program = fold_.classes[own].program;
+    const CommunicationDetail* next_detail =
+        fold_.details.empty() ? nullptr : fold_.details[program].data();
     std::map<std::pair<Key, bool>, std::uint32_t> count;
-    for (const StepTask& task : fold_.programs[fold_.classes[own].program].tasks) {
+    for (const StepTask& task : fold_.programs[program].tasks) {
       if (!task.collective) continue;
+      const CommunicationDetail* const detail = next_detail ? next_detail++ : nullptr;
       Key key = key_of(task, rank);
       const bool sends = *task.collective == CollectiveKind::send;
       key.number = count[{key, sends}]++;
       const auto [found, is_new] =
           numbers_.try_emplace(key, static_cast<std::uint32_t>(parties_.size()));
-      if (is_new) parties_.push_back({&task, own, key, {}});
+      if (is_new) parties_.push_back({&task, detail, own, key, {}});
       Party& party = parties_[found->second];
-      if (!are_alike(*party.task, task, mesh_)) {
-        return invalid("ranks " + std::to_string(first_rank(party.first_class)) + " and " +
-                       std::to_string(rank) +
+      if (!is_alike(party, task, detail)) {
+        const std::uint32_t other = partner_of(party, task, rank);
+        return invalid("ranks " + std::to_string(other) + " and " + std::to_string(rank) +
                        " have different communications in the same place of a group: " +
-                       in_words(*party.task, mesh_) + " and " + in_words(task, mesh_));
+                       words_of(*party.task, other, party.detail) + " and " +
+                       words_of(task, rank, detail));
       }
       (sends ? party.is_sent : party.is_received) = true;
       party.classes.push_back(own);
@@ -295,14 +318,36 @@ class Folder {
     return {};
   }
 
+  bool is_alike(const Party& party, const StepTask& task, const CommunicationDetail* detail) const {
+    const bool is_same =
+        party.key.is_message || (*party.task->collective == *task.collective &&
+                                 distance_of(*party.task, mesh_) == distance_of(task, mesh_));
+    return is_same && party.task->bytes == task.bytes && (!detail || *party.detail == *detail);
+  }
+
+  /// Returns a rank of the first class of `party` with which `rank` has `task`.
+  std::uint32_t partner_of(const Party& party, const StepTask& task, std::uint32_t rank) const {
+    const Relation relation = relation_of(task);
+    if (relation.peer) return peer_of(relation, rank);
+    const Groups& groups = groups_.at(task.group);
+    const auto& members = groups.ranks[groups.group_of[rank]];
+    return *std::ranges::find_if(
+        members, [&](std::uint32_t member) { return fold_.class_of[member] == party.first_class; });
+  }
+
+  std::string words_of(const StepTask& task, std::uint32_t rank,
+                       const CommunicationDetail* detail) const {
+    return detail ? in_words(task, *detail, mesh_, rank) : in_words(task, mesh_);
+  }
+
   Result<void> check_members() {
     std::vector<const Party*> has(fold_.classes.size());
     for (const Party& party : parties_) {
       const std::uint32_t rank = first_rank(party.first_class);
       const auto missing = [&](std::uint32_t other) {
         return invalid("rank " + std::to_string(other) + " never takes part in " +
-                       in_words(*party.task, mesh_) + ", which rank " + std::to_string(rank) +
-                       " has");
+                       words_of(*party.task, rank, party.detail) + ", which rank " +
+                       std::to_string(rank) + " has");
       };
       if (party.key.is_message) {
         if (party.is_sent && party.is_received) continue;
@@ -412,7 +457,8 @@ class Folder {
     return static_cast<double>(found.size());
   }
 
-  const StepDescription& step_;
+  const std::span<const double> scales_;
+  const bool is_each_alone_;
   const Mesh mesh_;
   const std::int64_t ranks_per_host_;
   const std::vector<std::uint32_t> program_of_;
@@ -430,7 +476,13 @@ class Folder {
 Result<JobFold> fold_job(const StepDescription& step) {
   auto programs = programs_of_ranks(step);
   HOCKET_TRY(programs);
-  return Folder(step, std::move(*programs)).run();
+  JobPrograms job{program_steps(step), {}, std::move(*programs)};
+  return Folder(std::move(job), step.rank_compute_scale, step.jitter.kind != JitterKind::none)
+      .run(std::numeric_limits<std::size_t>::max());
+}
+
+Result<JobFold> fold_programs(JobPrograms job) {
+  return Folder(std::move(job), {}, false).run(kMostFoldedBegun);
 }
 
 std::vector<std::uint32_t> order_of_class(const JobFold& fold, std::size_t of_class,

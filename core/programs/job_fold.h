@@ -18,6 +18,7 @@
 #include "core/base/result.h"
 #include "core/collective/shared_flows.h"
 #include "core/description/step_description.h"
+#include "core/step/element_type.h"
 
 namespace hocket {
 
@@ -40,10 +41,20 @@ struct FoldedCommunication {
   std::vector<SharedFlows::Use> uses;
 };
 
+/// Properties of a communication that a running program has and a description has not.
+struct CommunicationDetail {
+  ElementType type = ElementType::float32;
+  std::uint32_t root = 0;  ///< of a broadcast: its index in the group
+
+  bool operator==(const CommunicationDetail&) const = default;
+};
+
 struct JobFold {
   std::vector<StepDescription> programs;  ///< as program_steps() returns them
-  std::vector<RankClass> classes;         ///< that of rank 0 first
-  std::vector<std::uint32_t> class_of;    ///< by rank
+  /// By program, those of its communications in order; empty where they are not known.
+  std::vector<std::vector<CommunicationDetail>> details;
+  std::vector<RankClass> classes;       ///< that of rank 0 first
+  std::vector<std::uint32_t> class_of;  ///< by rank
   std::vector<FoldedCommunication> communications;
   /// By class, in the order of its program's collectives and messages: the communication.
   std::vector<std::vector<std::uint32_t>> begun;
@@ -56,6 +67,22 @@ struct JobFold {
 /// invalid_argument, with two ranks and the names of tasks, where ranks of a group have different
 /// numbers of communications in it, different kinds or bytes, and where a rank sends to itself.
 Result<JobFold> fold_job(const StepDescription& step);
+
+/// A job by the programs of its ranks, without a description of all of it.
+struct JobPrograms {
+  /// Steps of the same ranks and mesh, at least one; only their communications count.
+  std::vector<StepDescription> steps;
+  /// By step, one for each communication.
+  std::vector<std::vector<CommunicationDetail>> details;
+  std::vector<std::uint32_t> program_of;  ///< by rank, an index into `steps`
+};
+
+/// Limit on the communications of all classes together in fold_programs().
+inline constexpr std::size_t kMostFoldedBegun = 8'000'000;
+
+/// Folds the same from programs. Details must be equal where communications meet, too; the error
+/// names them. invalid_argument also above kMostFoldedBegun.
+Result<JobFold> fold_programs(JobPrograms job);
 
 /// Returns an order of the job's communications, one entry per part, as a class begins it: the
 /// numbers of its own communications, counted in its program.

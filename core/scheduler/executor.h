@@ -194,6 +194,9 @@ class Executor {
   /// Returns the axes of the ranks, where the executor runs collectives in groups of them and
   /// messages between two; null otherwise. Does not change.
   virtual const Mesh* mesh() const { return nullptr; }
+  /// Returns the collective over which the scheduler may exchange values in the hosts' memory while
+  /// the executor runs nothing; null where there is none. Does not change.
+  virtual Collective* host_collective() { return nullptr; }
 };
 
 }  // namespace hocket

@@ -3,10 +3,16 @@
 #include <string>
 #include <utility>
 
+#include "core/base/text.h"
 #include "core/collective/part_sizes.h"
 #include "core/step/knob.h"
 
 namespace hocket {
+namespace {
+
+constexpr std::size_t kShownTaskNameBytes = 80;
+
+}  // namespace
 
 Schedule schedule_of(const ScheduleConfig& config,
                      std::optional<std::vector<std::uint32_t>> static_order, int rank, int ranks,
@@ -86,7 +92,8 @@ std::optional<Error> StaticPartOrder::check(const CapturedStep& step,
   std::size_t collectives = 0;
   for (const CapturedStep::Task& task : step.tasks()) {
     if (!task.is_collective) continue;
-    if (auto error = check(collectives++, task.bytes, partition_bytes)) return error;
+    if (auto error = check(collectives++, task.bytes, partition_bytes))
+      return error->in("\"" + printable(task.name, kShownTaskNameBytes) + "\"");
   }
   return check_count(collectives);
 }

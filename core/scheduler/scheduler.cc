@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/programs/fold_order.h"
+#include "core/programs/program_check.h"
 #include "core/scheduler/dispatch.h"
 #include "core/scheduler/partitioned_steps.h"
 #include "core/scheduler/placed_steps.h"
@@ -274,6 +276,49 @@ std::shared_ptr<Scheduler::Capture> Scheduler::end_capture() {
   capturing_->finish();
   sink_ = form_;
   return std::exchange(capturing_, nullptr);
+}
+
+CommunicationProgram Scheduler::program_of(StepCapture& step, const Mesh& mesh,
+                                           const Result<void>& state) const {
+  CommunicationProgram program;
+  std::optional<Error> refused;
+  if (!state) refused = state.error();
+  if (!refused && step.is_of_some()) refused = why_not_some();
+  const Schedule& schedule = dispatch_->schedule();
+  const std::int64_t partition_bytes = schedule.config.partition_bytes;
+  // The order is that of the tasks that replace those of a step that is partitioned.
+  const bool follows_order =
+      schedule.static_order.exists() && (form_ == plain_.get() || form_ == whole_plain_.get());
+  const auto& order = schedule.static_order.collectives();
+  if (!refused && follows_order)
+    refused = schedule.static_order.check(*step.step(), partition_bytes);
+  if (!refused && follows_order) {
+    if (auto ok = check_own_order(*step.step(), order); !ok) refused = ok.error();
+  }
+  if (refused) {
+    program.refusal = refused->message;
+    return program;
+  }
+  if (schedule.announces) program.order = BeginOrder::negotiated;
+  if (follows_order) {
+    program.order = BeginOrder::static_order;
+    program.part_order = order;
+  }
+  program.partition_bytes = partition_bytes;
+  program.communications = step.communications(mesh, rank());
+  return program;
+}
+
+Result<void> Scheduler::check(const std::shared_ptr<Capture>& step) {
+  HOCKET_CHECK(!capturing_, "steps are compared when they are captured");
+  Collective* const collective = executor_.host_collective();
+  if (!collective)
+    return invalid("steps are compared over collectives of hosts, which this executor has not");
+  const Result<void> state = dispatch_->synchronize();
+  const Mesh& mesh = executor_.mesh() ? *executor_.mesh() : collective->mesh();
+  const auto job = exchange_programs(program_of(*step, mesh, state), mesh, *collective);
+  HOCKET_TRY(job);
+  return check_programs(*job, mesh);
 }
 
 Result<void> Scheduler::launch(const std::shared_ptr<Capture>& step) {

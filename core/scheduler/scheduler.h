@@ -38,6 +38,11 @@
 // mesh, or two of them by a message. Each must then submit its communications in an order that is
 // part of one order of the whole job, or have them started in such an order (order=static): the
 // ranks wait for each other otherwise, until a collective has timed out (core/plan/job_order.h).
+// check() compares the captured steps of all ranks before they run, and says which tasks of which
+// ranks contradict each other:
+//
+//   auto step = scheduler.end_capture();
+//   if (auto ok = scheduler.check(step); !ok) …   // On all ranks.
 
 #include <cstdint>
 #include <initializer_list>
@@ -60,6 +65,7 @@
 
 namespace hocket {
 
+struct CommunicationProgram;
 class Dispatch;
 class OffloadMemory;
 struct Schedule;
@@ -187,6 +193,19 @@ class Scheduler final {
   using Capture = StepCapture;
   std::shared_ptr<Capture> end_capture();
 
+  /// Compares the step that this rank has captured with those of all other ranks: a collective of
+  /// all ranks, which all of them call between the same two steps, each with its own. Nothing runs
+  /// of the steps. Returns nothing, on every rank, if the job can launch them under the present
+  /// configuration, whatever the times and however few communications can be under way: if every
+  /// communication has the same kind, type, bytes and root on all of its ranks, every message its
+  /// other end, and if what each rank begins is its part of one order of the job. Otherwise
+  /// invalid_argument, on every rank the same, which names the ranks and the tasks. Counts of an
+  /// all-to-all are known only when it runs.
+  ///
+  /// Waits for everything submitted. Also invalid_argument, without a word to other ranks, where
+  /// the executor has no collectives of hosts; timed_out or unavailable if a rank does not call it.
+  Result<void> check(const std::shared_ptr<Capture>& step);
+
   /// Submits a captured step as a step of its own and ends it like end_step(). Its bodies run once
   /// per launch; two runs of a body that only reads may overlap. Waits for tasks that were
   /// submitted in another way.
@@ -230,6 +249,10 @@ class Scheduler final {
                       std::optional<std::int64_t> divided_bytes = std::nullopt);
   /// Returns why steps with communication of some ranks cannot run as they are configured, if so.
   std::optional<Error> why_not_some() const;
+  /// Returns what this rank has to show of the step to others; a refusal if
+  /// `state` is an error.
+  CommunicationProgram program_of(StepCapture& step, const Mesh& mesh,
+                                  const Result<void>& state) const;
   /// Returns the form of steps under `schedule`.
   StepForm& form_of(const Schedule& schedule);
   bool launches_whole_steps(const Schedule& schedule) const;

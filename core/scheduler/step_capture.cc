@@ -3,7 +3,22 @@
 #include <string>
 #include <utility>
 
+#include "core/collective/collective_blocks.h"
+
 namespace hocket {
+namespace {
+
+/// Returns ProgramCommunication::peer.
+std::uint32_t peer_in_program(const CollectiveWork& work, const Mesh& mesh, int rank) {
+  if (work.kind == CollectiveKind::broadcast || work.kind == CollectiveKind::shift)
+    return static_cast<std::uint32_t>(work.peer);
+  if (!is_message(work.kind)) return 0;
+  const GroupMembers members = group_members(mesh, work.group, rank);
+  const std::size_t size = members.ranks.size();
+  return static_cast<std::uint32_t>((work.peer + size - members.own) % size);
+}
+
+}  // namespace
 
 void StepCapture::submit(TaskSubmission&& submission, std::span<const Access> accesses) {
   tasks_.push_back({std::string(submission.options.name),
@@ -31,6 +46,26 @@ void StepCapture::finish() {
   for (std::uint32_t slot = 0; slot < step_->size(); ++slot)
     by_slot.push_back(std::move(payloads_[step_->index_in(slot)]));
   payloads_ = std::move(by_slot);
+}
+
+std::vector<ProgramCommunication> StepCapture::communications(const Mesh& mesh, int rank) {
+  std::vector<ProgramCommunication> found;
+  for (std::uint32_t index = 0; index < step_->size(); ++index) {
+    const CapturedStep::Task& task = step_->task(index);
+    if (!task.is_collective) continue;
+    const TaskPayload& payload = payload_of(index);
+    ProgramCommunication& communication = found.emplace_back();
+    communication.name = task.name;
+    communication.bytes = task.bytes;
+    communication.type = payload.values.type();
+    if (!payload.special) continue;
+    const CollectiveWork& work = payload.special->work;
+    communication.kind = work.kind;
+    communication.type = work.values.type();
+    communication.group = work.group;
+    communication.peer = peer_in_program(work, mesh, rank);
+  }
+  return found;
 }
 
 void StepCapture::submit_to(TaskSink& sink) {

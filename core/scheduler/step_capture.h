@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "core/plan/captured_step.h"
+#include "core/programs/communication_program.h"
 #include "core/scheduler/task_submission.h"
+#include "core/step/mesh.h"
 
 namespace hocket {
 
@@ -40,6 +42,8 @@ class StepCapture final : public TaskSink {
     const std::uint32_t size = step_->size();
     return step_->task(step_->index_in(slot < size ? slot : slot - size)).accesses;
   }
+  /// Returns the communications in the order of submission, as `rank` of `mesh` takes part in them.
+  std::vector<ProgramCommunication> communications(const Mesh& mesh, int rank);
   /// Submits copies of all tasks as they were submitted. Their bodies call the captured ones.
   void submit_to(TaskSink& sink);
 

@@ -78,6 +78,7 @@ class DeviceExecutor final : public Executor {
   int world_size() const override { return messages_.world_size(); }
   int ranks_per_host() const override { return messages_.ranks_per_host(); }
   const Mesh* mesh() const override { return &groups_.mesh(); }
+  Collective* host_collective() override { return &messages_; }
 
  private:
   /// Runs on the issuing thread until stop().

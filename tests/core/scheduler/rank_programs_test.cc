@@ -18,11 +18,11 @@ namespace {
 using testing::HasSubstr;
 
 /// Runs the steps of a rank on its host, and returns the first error.
-Result<void> run_rank(const StepDescription& step, const ScheduleConfig& config, bool captures,
+Result<void> run_rank(const StepDescription& step, const ScheduleConfig& config, Submits submits,
                       Collective& collective, RankData& data) {
   SteadyClock clock;
   HostExecutor executor(collective, clock);
-  return run_program(step, config, captures, executor, data,
+  return run_program(step, config, submits, executor, data,
                      [](const auto&, const auto& effect) { effect(); });
 }
 
@@ -30,14 +30,14 @@ TEST(RankPrograms, ComputeTheSameAsOneTaskAfterTheOther) {
   for (std::uint64_t seed = 1; seed <= rounds(120); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
-    const StepDescription step = random_job(seed);
+    const StepDescription step = random_job_of_ranks(seed);
     const ScheduleConfig config = random_config_of_ranks(random);
     SerialJob serial(step);
     for (int i = 0; i < kStepsOfRanks; ++i) ASSERT_NO_FATAL_FAILURE(serial.run_step());
     run_local_mesh(mesh_of(step), [&](int rank, Collective& collective) {
       const auto& expected = serial.data[static_cast<std::size_t>(rank)].items;
       RankData data(expected.size(), rank);
-      const auto ok = run_rank(step, config, seed % 2 == 0, collective, data);
+      const auto ok = run_rank(step, config, Submits(seed % 3), collective, data);
       ASSERT_TRUE(ok) << ok.error().message;
       EXPECT_EQ(data.items, expected) << "rank " << rank;
     });
@@ -49,7 +49,7 @@ TEST(RankPrograms, ComputeTheSameOverGloo) {
   for (std::uint64_t seed = 1; seed <= rounds(40); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
-    const StepDescription step = random_job(seed);
+    const StepDescription step = random_job_of_ranks(seed);
     if (step.ranks > 8) continue;
     const ScheduleConfig config = random_config_of_ranks(random);
     SerialJob serial(step);
@@ -58,7 +58,7 @@ TEST(RankPrograms, ComputeTheSameOverGloo) {
     run_gloo_mesh(mesh_of(step), folder.rendezvous(), [&](Collective& collective) {
       const auto& expected = serial.data[static_cast<std::size_t>(collective.rank())].items;
       RankData data(expected.size(), collective.rank());
-      const auto ok = run_rank(step, config, seed % 2 == 0, collective, data);
+      const auto ok = run_rank(step, config, Submits(seed % 3), collective, data);
       ASSERT_TRUE(ok) << ok.error().message;
       // Rings sum in another order.
       for (std::size_t item = 0; item < expected.size(); ++item) {
@@ -74,7 +74,7 @@ TEST(RankPrograms, EndWithAnErrorWhereARankFails) {
   for (std::uint64_t seed = 1; seed <= rounds(60); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
-    const StepDescription step = random_job(seed);
+    const StepDescription step = random_job_of_ranks(seed);
     const ScheduleConfig config = random_config_of_ranks(random);
     const int failing = static_cast<int>(random() % static_cast<std::uint64_t>(step.ranks));
     const std::uint64_t fail_at = random() % 4;
@@ -82,7 +82,7 @@ TEST(RankPrograms, EndWithAnErrorWhereARankFails) {
     run_local_mesh(mesh_of(step), [&](int rank, Collective& collective) {
       ObservedCollective observed(collective, rank == failing ? fail_at : ~std::uint64_t{0});
       RankData data(4, rank);
-      const auto ok = run_rank(step, config, seed % 2 == 0, observed, data);
+      const auto ok = run_rank(step, config, Submits(seed % 2), observed, data);
       if (rank == failing && !ok) {
         EXPECT_THAT(ok.error().message, HasSubstr("injected failure"));
       }

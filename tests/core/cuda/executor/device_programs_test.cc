@@ -91,7 +91,7 @@ struct RankOnDevice {
         executor(device, groups, memory, *link, clock) {}
 
   /// Runs the steps of the rank's program, whose bodies put kernels into streams.
-  Result<void> run(const StepDescription& step, const ScheduleConfig& config, bool captures,
+  Result<void> run(const StepDescription& step, const ScheduleConfig& config, Submits submits,
                    RankData& data) {
     const auto launch = [this, &data](const std::vector<Access>& accesses, const auto& effect) {
       std::vector<Region> regions;
@@ -101,7 +101,7 @@ struct RankOnDevice {
       }
       device.launch(this_device_task().stream, regions, effect);
     };
-    return run_program(step, config, captures, executor, data, launch);
+    return run_program(step, config, submits, executor, data, launch);
   }
 
   SteadyClock clock;
@@ -145,7 +145,7 @@ TEST(DevicePrograms, ComputeTheSameAsOneTaskAfterTheOther) {
   for (std::uint64_t seed = 1; seed <= rounds(60); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
-    const StepDescription step = random_job(seed);
+    const StepDescription step = random_job_of_ranks(seed);
     const ScheduleConfig config = random_config_on_device(random);
     SerialJob serial(step);
     for (int i = 0; i < kStepsOfRanks; ++i) ASSERT_NO_FATAL_FAILURE(serial.run_step());
@@ -155,7 +155,7 @@ TEST(DevicePrograms, ComputeTheSameAsOneTaskAfterTheOther) {
       const auto& expected = serial.data[static_cast<std::size_t>(rank)].items;
       RankOnDevice own(job.group, job.messages, rank, seed);
       RankData data(expected.size(), rank);
-      const auto ok = own.run(step, config, seed % 2 == 0, data);
+      const auto ok = own.run(step, config, Submits(seed % 3), data);
       ASSERT_TRUE(ok) << ok.error().message;
       EXPECT_EQ(data.items, expected) << "rank " << rank;
       EXPECT_THAT(own.device.problems(), IsEmpty()) << "rank " << rank;
@@ -171,7 +171,7 @@ TEST(DevicePrograms, EndWithAnErrorWhereARankFails) {
   for (std::uint64_t seed = 1; seed <= rounds(60); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
-    const StepDescription step = random_job(seed);
+    const StepDescription step = random_job_of_ranks(seed);
     const ScheduleConfig config = random_config_on_device(random);
     const int failing = static_cast<int>(random() % static_cast<std::uint64_t>(step.ranks));
     const auto fail_at = static_cast<std::int64_t>(random() % 4);
@@ -180,7 +180,7 @@ TEST(DevicePrograms, EndWithAnErrorWhereARankFails) {
     job.run([&](int rank) {
       RankOnDevice own(job.group, job.messages, rank, seed, rank == failing ? fail_at : kNever);
       RankData data(4, rank);
-      const auto ok = own.run(step, config, seed % 2 == 0, data);
+      const auto ok = own.run(step, config, Submits(seed % 2), data);
       if (ok) return;
       if (rank == failing) {
         EXPECT_THAT(ok.error().message, testing::AllOf(HasSubstr(" of \""), HasSubstr("injected")));
@@ -198,7 +198,7 @@ TEST(DevicePrograms, EndWithAnErrorWhereARankIsSilent) {
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
-    const StepDescription step = random_job(seed);
+    const StepDescription step = random_job_of_ranks(seed);
     const ScheduleConfig config = random_config_on_device(random);
     const int silent = static_cast<int>(random() % static_cast<std::uint64_t>(step.ranks));
     JobOnDevices job(mesh_of(step), kLimitNs);
@@ -209,7 +209,7 @@ TEST(DevicePrograms, EndWithAnErrorWhereARankIsSilent) {
         return;
       }
       RankData data(4, rank);
-      const auto ok = own.run(step, config, seed % 2 == 0, data);
+      const auto ok = own.run(step, config, Submits(seed % 2), data);
       if (!ok) {
         EXPECT_THAT(ok.error().message, HasSubstr("another rank is gone"));
       }
