@@ -174,6 +174,16 @@ JobPrograms fold_input(const RankPrograms& job, const Mesh& mesh) {
   return input;
 }
 
+/// Returns when all ranks have come here, or one of them has left from here.
+void wait_for_all(Collective& collective) {
+  const std::int64_t all = collective.grid().ranks * kBlockAlignmentBytes;
+  std::vector<float> values = room_for(static_cast<std::size_t>(all));
+  (void)collective.run({.kind = CollectiveKind::all_gather,
+                        .group = CollectiveGroup::world,
+                        .values = values,
+                        .index = kFirstIndex + kIndices});
+}
+
 }  // namespace
 
 Result<RankPrograms> exchange_programs(const CommunicationProgram& own, const Mesh& mesh,
@@ -234,6 +244,14 @@ Result<void> check_programs(const RankPrograms& job, const Mesh& mesh) {
   std::vector<std::vector<std::uint32_t>> orders;
   for (const CommunicationProgram& program : job.programs) orders.push_back(program.part_order);
   return check_part_orders(*fold, orders, job.programs.front().partition_bytes);
+}
+
+Result<void> check_job(const CommunicationProgram& own, const Mesh& mesh, Collective& collective) {
+  const auto job = exchange_programs(own, mesh, collective);
+  const Result<void> checked =
+      job ? check_programs(*job, mesh) : Result<void>(failure(job.error()));
+  if (!checked && checked.error().code == ErrorCode::invalid_argument) wait_for_all(collective);
+  return checked;
 }
 
 }  // namespace hocket

@@ -35,4 +35,8 @@ Result<RankPrograms> exchange_programs(const CommunicationProgram& own, const Me
 /// contradict each other. Pure: the same on every rank.
 Result<void> check_programs(const RankPrograms& job, const Mesh& mesh);
 
+/// Does both. A rank returns with an error of invalid_argument once all have the programs, so that
+/// it may leave the job at once.
+Result<void> check_job(const CommunicationProgram& own, const Mesh& mesh, Collective& collective);
+
 }  // namespace hocket

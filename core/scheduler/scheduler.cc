@@ -289,7 +289,9 @@ CommunicationProgram Scheduler::program_of(StepCapture& step, const Mesh& mesh,
   // The order is that of the tasks that replace those of a step that is partitioned.
   const bool follows_order =
       schedule.static_order.exists() && (form_ == plain_.get() || form_ == whole_plain_.get());
-  const auto& order = schedule.static_order.collectives();
+  // A step without communications leaves the order for the next one.
+  const auto order = step.step()->collectives() == 0 ? std::vector<std::uint32_t>()
+                                                     : schedule.static_order.collectives();
   if (!refused && follows_order)
     refused = schedule.static_order.check(*step.step(), partition_bytes);
   if (!refused && follows_order) {
@@ -316,9 +318,7 @@ Result<void> Scheduler::check(const std::shared_ptr<Capture>& step) {
     return invalid("steps are compared over collectives of hosts, which this executor has not");
   const Result<void> state = dispatch_->synchronize();
   const Mesh& mesh = executor_.mesh() ? *executor_.mesh() : collective->mesh();
-  const auto job = exchange_programs(program_of(*step, mesh, state), mesh, *collective);
-  HOCKET_TRY(job);
-  return check_programs(*job, mesh);
+  return check_job(program_of(*step, mesh, state), mesh, *collective);
 }
 
 Result<void> Scheduler::launch(const std::shared_ptr<Capture>& step) {

@@ -314,12 +314,13 @@ TEST(CheckedPrograms, ChangedJobsAreRefusedOnAllRanksOrRunOverGloo) {
 
 /// Runs `submit` as the step of each of some ranks, and returns what the check says.
 Result<void> check_ranks(int ranks, const ScheduleConfig& config,
-                         const std::function<void(Scheduler&, DataId, std::span<float>)>& submit) {
+                         const std::function<void(Scheduler&, DataId, std::span<float>)>& submit,
+                         const SchedulerOptions& options = {}) {
   std::vector<Result<void>> outcomes(static_cast<std::size_t>(ranks));
   run_local_ranks(ranks, [&](int rank, Collective& collective) {
     SteadyClock clock;
     HostExecutor executor(collective, clock);
-    Scheduler scheduler(config, executor);
+    Scheduler scheduler(config, executor, options);
     const DataId data = scheduler.add_data();
     std::vector<float> values(256);
     scheduler.begin_capture();
@@ -364,6 +365,23 @@ TEST(CheckedPrograms, StepsOfAllRanksAreComparedUnderEveryOrder) {
     EXPECT_THAT(refused.error().message,
                 AllOf(HasSubstr("ranks 0 and 1"), HasSubstr("\"loss\""), HasSubstr("\"extra\"")));
   }
+}
+
+TEST(CheckedPrograms, AStepWithoutCommunicationsIsNoneOfTheStaticOrder) {
+  SchedulerOptions options;
+  options.static_order = std::vector<std::uint32_t>{0};
+  const auto run = [&](int communicating) {
+    const auto submit = [&](Scheduler& scheduler, DataId data, auto values) {
+      scheduler.compute({}, {read(data)}, [] {});
+      if (scheduler.rank() >= communicating)
+        scheduler.all_reduce({.name = "gradient"}, data, values);
+    };
+    return message_of(check_ranks(2, {.order = CollectiveOrder::static_order}, submit, options));
+  };
+  EXPECT_EQ(run(0), "no error");
+  EXPECT_EQ(run(2), "no error");
+  EXPECT_THAT(run(1), AllOf(HasSubstr("rank 0 never takes part in \"gradient\""),
+                            HasSubstr("which rank 1 has")));
 }
 
 TEST(CheckedPrograms, ARankThatCannotRunItsStepIsTheErrorOfAll) {
