@@ -190,13 +190,10 @@ void HostExecutor::fail(const PartWork& part, CollectiveKind kind, const Error& 
 void HostExecutor::record_part(const PartWork& part, CollectiveKind kind, int lane,
                                std::int64_t begin_ns) {
   if (!trace_) return;
-  // Ranks push and pull in orders of their own, so no number of a part is the same on all; and
-  // messages are numbered between two ranks, not in their group.
-  const bool is_numbered = !lanes_.is_served && !is_message(kind);
+  // Ranks push and pull in orders of their own, so no number of a part is the same on all.
+  const std::int64_t sequence = lanes_.is_served ? kNoSequence : part.sequence;
   trace_->record({TraceKind::communication, lane, part.name, part.step, begin_ns, clock_.now_ns(),
-                  part.bytes, part.task,
-                  is_numbered ? static_cast<std::int64_t>(part.collective.index) : kNoSequence,
-                  kind, part.collective.group});
+                  part.bytes, part.task, sequence, kind, part.collective.group});
 }
 
 void HostExecutor::run_channel(int lane) {

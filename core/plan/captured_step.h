@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/step/task.h"
+#include "core/step/task_communication.h"
 
 namespace hocket {
 
@@ -28,6 +29,8 @@ class CapturedStep {
     std::int64_t bytes = 0;
     std::vector<Access> accesses;
     TaskLane lane = TaskLane::stream;
+    /// For a collective or message.
+    TaskCommunication communication = {};
   };
 
   /// Derives the dependencies of `tasks`. Each launch submits them in this order, after the launch

@@ -50,17 +50,18 @@ void Plan::configure(const PlanOptions& options) {
 }
 
 TaskId Plan::submit_compute(const TaskOptions& options, std::span<const Access> accesses) {
-  return submit(options, accesses, std::nullopt);
+  return submit(options, accesses, std::nullopt, {});
 }
 
 TaskId Plan::submit_collective(const TaskOptions& options, std::span<const Access> accesses,
-                               std::int64_t bytes) {
+                               std::int64_t bytes, const TaskCommunication& communication) {
   HOCKET_CHECK(bytes >= 0, "a collective of negative size");
-  return submit(options, accesses, bytes);
+  return submit(options, accesses, bytes, communication);
 }
 
 TaskId Plan::submit(const TaskOptions& options, std::span<const Access> accesses,
-                    std::optional<std::int64_t> collective_bytes) {
+                    std::optional<std::int64_t> collective_bytes,
+                    const TaskCommunication& communication) {
   if (captured_) {
     HOCKET_CHECK(captured_->live() == 0, "a launch of a captured step is still under way");
     captured_.reset();
@@ -82,8 +83,8 @@ TaskId Plan::submit(const TaskOptions& options, std::span<const Access> accesses
   }
   if (observer_) {
     observer_->submitted({added.task, options.name, options.priority, accesses,
-                          collective_bytes.has_value(), collective_bytes.value_or(0),
-                          options.lane});
+                          collective_bytes.has_value(), collective_bytes.value_or(0), options.lane,
+                          communication});
   }
   if (added.ready) became_ready(slot);
   return added.task;

@@ -106,8 +106,9 @@ class Plan {
   void observe(PlanObserver* observer) { observer_ = observer; }
 
   TaskId submit_compute(const TaskOptions& options, std::span<const Access> accesses);
+  /// Decides nothing by `communication`, which is for the observer.
   TaskId submit_collective(const TaskOptions& options, std::span<const Access> accesses,
-                           std::int64_t bytes);
+                           std::int64_t bytes, const TaskCommunication& communication = {});
 
   /// Returns whether launch(step) may be called: no other submission or launch is unfinished, and
   /// at most one launch of `step` is.
@@ -200,7 +201,8 @@ class Plan {
   };
 
   TaskId submit(const TaskOptions& options, std::span<const Access> accesses,
-                std::optional<std::int64_t> collective_bytes);
+                std::optional<std::int64_t> collective_bytes,
+                const TaskCommunication& communication);
   void begin_launches(const std::shared_ptr<const CapturedStep>& step);
   void reset_collective(std::uint32_t index, std::int64_t bytes, std::span<const Access> accesses);
   TaskId id_of(std::uint32_t slot) const {

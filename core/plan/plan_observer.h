@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/step/task.h"
+#include "core/step/task_communication.h"
 
 namespace hocket {
 
@@ -24,6 +25,8 @@ struct SubmittedTask {
   /// Size of the collective; 0 for a compute task.
   std::int64_t bytes = 0;
   TaskLane lane = TaskLane::stream;
+  /// For a collective or message.
+  TaskCommunication communication = {};
 };
 
 /// Called by a Plan, never by two threads at once. An observer overrides what it wants to know.

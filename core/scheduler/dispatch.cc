@@ -150,7 +150,9 @@ void Dispatch::submit_collective(TaskSubmission& s, std::span<const Access> acce
   if (auto error = check_way(schedule_.is_served(), s.special.get(), s.optimizer))
     return fail_locked(std::move(*error));
   if (auto error = follow_static_order(s.bytes)) return fail_locked(std::move(*error));
-  TaskPayload& p = new_payload(plan_.submit_collective(s.options, accesses, s.bytes), s.options);
+  const TaskId task =
+      plan_.submit_collective(s.options, accesses, s.bytes, communication_of(s.special.get()));
+  TaskPayload& p = new_payload(task, s.options);
   p.values = s.values;
   p.special = std::move(s.special);
   p.optimizer = s.optimizer;
@@ -308,7 +310,8 @@ Dispatch::StartedPart Dispatch::counted(const PartDecision& part) {
     started_step_ = step;
     started_in_step_.restart();
   }
-  return {part, started_.next(special), started_in_step_.next(special)};
+  return {part, started_.next(special), started_in_step_.next(special),
+          sequences_.next(special, executor_.mesh(), executor_.rank())};
 }
 
 bool Dispatch::lacks_counts() {
@@ -527,11 +530,12 @@ void Dispatch::take_started(PartWork& work) {
 }
 
 void Dispatch::take_first(std::deque<StartedPart>& parts, PartWork& work) {
-  const auto [part, index, number] = parts.front();
+  const auto [part, index, number, sequence] = parts.front();
   parts.pop_front();
   work = part_of(payload(part.task.slot), part, ranks_);
   work.collective.index = index;
   work.number = number;
+  work.sequence = sequence;
   work.step = step_of(part.task);
   work.accesses = accesses_of(part.task.slot);
 }

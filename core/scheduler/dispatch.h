@@ -101,8 +101,9 @@ class Dispatch final : public WorkSource, public TaskSink {
   /// A part that no channel has taken yet.
   struct StartedPart {
     PartDecision part;
-    std::uint64_t index = 0;   ///< among all parts that its ranks count
-    std::uint64_t number = 0;  ///< among those of the step
+    std::uint64_t index = 0;              ///< among all parts that its ranks count
+    std::uint64_t number = 0;             ///< among those of the step
+    std::int64_t sequence = kNoSequence;  ///< PartWork::sequence
   };
   /// An all-to-all before the parts of which the executor is asked whether the counts are computed.
   struct CountsQuestion {
@@ -255,6 +256,7 @@ class Dispatch final : public WorkSource, public TaskSink {
   std::optional<CountsQuestion> counts_question_;
   /// Count the started parts, and those since the first of the newest step.
   PartCounts started_, started_in_step_;
+  PartSequences sequences_;
   std::int64_t started_step_ = 0;
   /// Tasks and parts that were issued and have not completed.
   std::int64_t on_device_ = 0;

@@ -61,6 +61,8 @@ struct PartWork {
   std::int64_t bytes = 0;
   std::string_view name;
   std::int64_t step = 0;
+  /// TraceEvent::sequence.
+  std::int64_t sequence = kNoSequence;
   /// The part for a parameter server, where the sum goes over those: values are pushed, or pulled
   /// into `collective.values`.
   ServedPart served = {};

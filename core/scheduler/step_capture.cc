@@ -26,7 +26,8 @@ void StepCapture::submit(TaskSubmission&& submission, std::span<const Access> ac
                     submission.is_collective,
                     submission.bytes,
                     {accesses.begin(), accesses.end()},
-                    submission.options.lane});
+                    submission.options.lane,
+                    communication_of(submission.special.get())});
   divisible_.push_back({submission.options, std::move(submission.pieces)});
   TaskPayload& p = payloads_.emplace_back();
   p.body = std::move(submission.body);

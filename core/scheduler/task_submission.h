@@ -16,6 +16,7 @@
 #include "core/scheduler/executor.h"
 #include "core/step/task.h"
 #include "core/step/task_body.h"
+#include "core/step/task_communication.h"
 
 namespace hocket {
 
@@ -41,6 +42,15 @@ struct SpecialCollective {
   /// that differ in some axes alone, or without blocks.
   bool is_of_some() const { return has_no_blocks(work.kind) || !work.group.axes.is_all(); }
 };
+
+/// Returns what recordings of the plan say of a collective; null is an all-reduce of all ranks.
+inline TaskCommunication communication_of(const SpecialCollective* special) {
+  if (special == nullptr) return {};
+  const CollectiveWork& work = special->work;
+  return {.kind = work.kind,
+          .group = work.group,
+          .peer = is_message(work.kind) ? static_cast<std::int32_t>(work.peer) : 0};
+}
 
 /// A task on its way to the plan.
 struct TaskSubmission {

@@ -87,13 +87,22 @@ Result<void> check_pieces(const StepDescription& step, const ScheduleConfig& con
 
 namespace {
 
+TaskCommunication communication_of(const StepTask& task) {
+  if (!task.collective) return {};
+  TaskCommunication communication{.kind = *task.collective, .group = task.group};
+  if (!is_message(*task.collective)) return communication;
+  communication.peer = static_cast<std::int32_t>(task.peer->index);
+  communication.is_relative = task.peer->is_relative;
+  return communication;
+}
+
 ProgramLayout layout_of(const StepDescription& program) {
   ProgramLayout layout;
   std::vector<CapturedStep::Task> tasks;
   tasks.reserve(program.tasks.size());
   for (const StepTask& task : program.tasks) {
     tasks.push_back({task.name, task.priority, task.collective.has_value(), task.bytes,
-                     task.accesses, task.lane});
+                     task.accesses, task.lane, communication_of(task)});
     layout.durations_ns.push_back(task.duration_ns);
   }
   layout.captured = std::make_shared<const CapturedStep>(std::move(tasks));

@@ -254,7 +254,7 @@ Result<void> Replay::submit(const TapeTask& task) {
     return {};
   }
   if (auto ok = add_collective(task.bytes); !ok) return ok;
-  plan_.submit_collective(options, accesses, task.bytes);
+  plan_.submit_collective(options, accesses, task.bytes, task.communication);
   return {};
 }
 
@@ -268,7 +268,8 @@ void Replay::capture(const TapeRecord& record) {
                      .is_collective = task.is_collective,
                      .bytes = task.bytes,
                      .accesses = data.renumbered(task.accesses),
-                     .lane = task.lane});
+                     .lane = task.lane,
+                     .communication = task.communication});
   }
   captured_.push_back(std::make_shared<const CapturedStep>(std::move(tasks)));
 }

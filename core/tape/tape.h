@@ -18,6 +18,8 @@
 #include "core/base/result.h"
 #include "core/plan/plan.h"
 #include "core/plan/plan_observer.h"
+#include "core/step/mesh.h"
+#include "core/step/task_communication.h"
 
 namespace hocket {
 
@@ -30,11 +32,14 @@ struct TapeHeader {
   bool virtual_time = false;
   /// Name of the step or job, for people.
   std::string name;
+  /// The axes of the ranks, whose names groups have (core/step/mesh.h); empty where there are none.
+  std::vector<MeshAxis> axes = {};
+  std::int64_t ranks_per_host = 1;
 
   bool operator==(const TapeHeader&) const = default;
 };
 
-/// Returns `{"format":"hocket-tape","version":4,"partition_bytes":…,…}`.
+/// Returns `{"format":"hocket-tape","version":5,"partition_bytes":…,…}`.
 nlohmann::json to_json(const TapeHeader& header);
 /// Returns `{"partition_bytes":…,"credit_bytes":…,"order":"fifo"}`, with what servers need where
 /// there are some.
@@ -80,6 +85,8 @@ struct TapeTask {
   std::int64_t bytes = 0;
   std::vector<Access> accesses;
   TaskLane lane = TaskLane::stream;
+  /// For a collective or message.
+  TaskCommunication communication = {};
 
   bool operator==(const TapeTask& other) const;
 };
@@ -106,6 +113,12 @@ struct TapeRecord {
 };
 
 class TapeReader;
+
+/// Returns the name of a group on the tape: "world", "tensor", "inside"; "axes 0+2" where the tape
+/// does not name the axes.
+std::string group_text(CollectiveGroup group, const TapeReader& tape);
+/// Returns the other rank of a message; nothing where the tape does not say it.
+std::optional<std::int64_t> peer_rank(const TaskCommunication& message, const TapeReader& tape);
 
 /// Returns a line for people, without the time: kind, number, name, part. Requires that `tape` has
 /// just read the record; it provides the names, which may hold any bytes.
@@ -188,6 +201,8 @@ class TapeReader {
   static Result<TapeReader> open(std::string_view bytes);
 
   const TapeHeader& header() const { return header_; }
+  /// Returns the mesh of the header's ranks.
+  const Mesh& mesh() const { return mesh_; }
 
   /// Returns the next record; nothing at the end. invalid_argument when the rest is cut off or
   /// damaged: the message gives the byte and the number of whole records, and later calls return
@@ -220,6 +235,7 @@ class TapeReader {
   TapeRecord read_record(TapeKind kind);
   void read_name();
   TapeTask read_task();
+  TaskCommunication read_communication();
   std::uint64_t read_task_number();
   std::uint64_t read_varint();
   /// Reads a number from `low` to `high`; read_index() reads one below `count`.
@@ -236,6 +252,7 @@ class TapeReader {
 
   std::string_view bytes_;
   TapeHeader header_;
+  Mesh mesh_;
   std::size_t at_ = 0;
   /// Offset of the number read last.
   std::size_t field_at_ = 0;

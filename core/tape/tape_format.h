@@ -22,6 +22,13 @@ constexpr unsigned char code_of(TapeKind kind) {
   const int code = 1 + static_cast<int>(kind);
   return static_cast<unsigned char>(code < kName ? code : code + 2);
 }
+/// The field of a priority has the priority, plus this many levels for each lane of a compute task.
+/// That of a collective has one more if what it communicates follows.
+inline constexpr std::uint64_t kCommunicationFollows = kPriorityLevels;
+/// Tiers by which the field of a group is divided.
+inline constexpr std::uint64_t kTiers = 4;
+/// Most places between two members of a group.
+inline constexpr std::uint64_t kMaxPeer = 1 << 24;
 /// The field of an order has the order, plus this for each parameter server.
 inline constexpr std::uint64_t kOrders = 4;
 inline constexpr unsigned char kLastCode = code_of(TapeKind::summed);

@@ -13,6 +13,15 @@ constexpr std::uint64_t kMaxTimeNs = std::uint64_t{1} << 62;
 /// Limit on counts of tasks and collectives, which no real tape approaches.
 constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 62;
 
+/// Returns the set with these bits, as AxisSet::bits() gives them.
+AxisSet axes_of(std::uint64_t bits) {
+  if (bits == AxisSet().bits()) return {};
+  AxisSet axes = AxisSet::none();
+  for (std::size_t axis = 0; axis < kMostAxes; ++axis)
+    if ((bits >> axis & 1) != 0) axes = axes.with(AxisSet::of(axis));
+  return axes;
+}
+
 }  // namespace
 
 Result<TapeReader> TapeReader::open(std::string_view bytes) {
@@ -40,6 +49,9 @@ Result<void> TapeReader::read_header() {
   auto header = tape_header_from_json(*document);
   if (!header) return failure(header.error().in("the tape's header"));
   header_ = std::move(*header);
+  // The header's axes were checked.
+  if (auto mesh = Mesh::make(header_.axes, {header_.ranks, header_.ranks_per_host}))
+    mesh_ = std::move(*mesh);
   at_ += size;
   return {};
 }
@@ -132,7 +144,11 @@ TapeTask TapeReader::read_task() {
       read_number("a collective's size", 0, static_cast<std::uint64_t>(kMaxTapeBytes) + 1);
   task.is_collective = size > 0;
   task.bytes = size > 0 ? static_cast<std::int64_t>(size - 1) : 0;
-  if (task.is_collective && task.lane != TaskLane::stream) damaged("a collective has no lane");
+  if (task.is_collective && task.lane != TaskLane::stream) {
+    if (priority / kPriorityLevels > 1) damaged("a collective has no lane");
+    task.lane = TaskLane::stream;
+    task.communication = read_communication();
+  }
   const std::uint64_t accesses = read_count("a number of accesses");
   task.accesses.reserve(accesses);
   for (std::uint64_t i = 0; i < accesses && !error_; ++i) {
@@ -143,6 +159,31 @@ TapeTask TapeReader::read_task() {
         {{static_cast<std::uint32_t>(access >> 2)}, static_cast<AccessMode>(mode)});
   }
   return task;
+}
+
+TaskCommunication TapeReader::read_communication() {
+  TaskCommunication communication;
+  communication.kind =
+      static_cast<CollectiveKind>(read_number("a kind of communication", 0, kRecordedKinds - 1));
+  if (is_served(communication.kind)) damaged("a task that is pushed or pulled");
+  constexpr std::uint64_t kTiers = tape_format::kTiers;
+  const std::uint64_t group =
+      read_number("a group", kTiers, AxisSet().bits() * kTiers + kTiers - 1);
+  if (group % kTiers >= kGroupTiers.size()) damaged("an unknown tier of a group");
+  const std::uint64_t bits = group / kTiers;
+  if (bits != AxisSet().bits() && bits >> kMostAxes != 0) damaged("a group of unknown axes");
+  if (error_) return {};
+  const AxisSet axes = axes_of(bits);
+  const std::size_t named = header_.axes.size();
+  if (named > 0 && !axes.is_all() && axes.bits() >> named != 0)
+    damaged("a group of axes that the tape does not have");
+  communication.group = {axes, static_cast<GroupTier>(group % kTiers)};
+  if (!is_message(communication.kind)) return communication;
+  // In zigzag form, and whether it is relative.
+  const std::uint64_t peer = read_number("a peer", 0, 4 * tape_format::kMaxPeer - 1);
+  communication.peer = static_cast<std::int32_t>(tape_format::unzigzag(peer / 2));
+  communication.is_relative = peer % 2 != 0;
+  return communication;
 }
 
 void TapeReader::read_collectives(std::vector<std::uint64_t>& collectives) {

@@ -12,13 +12,25 @@ using tape_format::append_varint;
 
 constexpr std::size_t kChunkBytes = 64 << 10;
 
+void append_communication(std::string& bytes, const TaskCommunication& communication) {
+  append_varint(bytes, static_cast<std::uint64_t>(communication.kind));
+  append_varint(bytes, communication.group.axes.bits() * tape_format::kTiers +
+                           static_cast<std::uint64_t>(communication.group.tier));
+  if (!is_message(communication.kind)) return;
+  append_varint(bytes, tape_format::zigzag(static_cast<std::uint64_t>(communication.peer)) * 2 +
+                           (communication.is_relative ? 1 : 0));
+}
+
 /// Appends a task; `name` is the number of its name, `Task` a submitted or captured task.
 template <class Task>
 void append_task(std::string& bytes, std::uint64_t name, const Task& task) {
+  const bool says_communication = task.is_collective && task.communication != TaskCommunication{};
   append_varint(bytes, name);
   append_varint(bytes, std::uint64_t{task.priority} +
-                           static_cast<std::uint64_t>(task.lane) * kPriorityLevels);
+                           static_cast<std::uint64_t>(task.lane) * kPriorityLevels +
+                           (says_communication ? tape_format::kCommunicationFollows : 0));
   append_varint(bytes, task.is_collective ? static_cast<std::uint64_t>(task.bytes) + 1 : 0);
+  if (says_communication) append_communication(bytes, task.communication);
   append_varint(bytes, task.accesses.size());
   for (const Access& access : task.accesses) {
     append_varint(bytes,

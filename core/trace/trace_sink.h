@@ -43,7 +43,7 @@ struct TraceEvent {
   /// The task, or the task that the part belongs to; kWholeStep (core/trace/task_marker.h) if a
   /// whole step ran as one, or if only its begin is known.
   TaskId task = {};
-  /// Number of a communication: the same on all ranks for the same part, and unique in a trace.
+  /// Number of a communication: the same on all of its ranks, and unique in a trace among these.
   std::int64_t sequence = kNoSequence;
   /// Kind and group of a communication.
   CollectiveKind collective = CollectiveKind::all_reduce;

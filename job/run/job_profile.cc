@@ -225,7 +225,7 @@ JobProfile::JobProfile(const Training& training, const Say& warn)
       session_({.clock = training.clock,
                 .rank = training.collective.rank(),
                 .ranks = training.collective.world_size(),
-                .ranks_per_host = training.collective.ranks_per_host(),
+                .mesh = training.collective.mesh(),
                 .servers = training.servers,
                 .host = host_name(),
                 .device = training.recorder}) {

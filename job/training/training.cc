@@ -114,12 +114,15 @@ Result<void> run_recorded_phase(const Training& training, TrainingPhase phase,
   auto opened = open_to_write(file, Writing::from_begin);
   if (!opened) return failure(opened.error().in("the tape"));
   FileWriter output(std::move(*opened));
+  const auto axes = training.collective.mesh().axes();
   const TapeHeader header{.plan = plan_options(phase.config, phase.options.static_order.has_value(),
                                                rank, training.servers),
                           .rank = rank,
                           .ranks = training.collective.world_size(),
                           .virtual_time = false,
-                          .name = name};
+                          .name = name,
+                          .axes = {axes.begin(), axes.end()},
+                          .ranks_per_host = training.collective.ranks_per_host()};
   Result<void> trained;
   {
     TapeWriter tape(header, training.clock, [&output](std::string_view bytes) {

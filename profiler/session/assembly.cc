@@ -5,13 +5,15 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "core/base/intervals.h"
 #include "core/base/statistics.h"
+#include "core/trace/communication_groups.h"
+#include "core/trace/message_ends.h"
 #include "profiler/calibration/step_profile.h"
-#include "profiler/session/communication_groups.h"
 #include "profiler/session/span_log.h"
 
 namespace hocket {
@@ -56,14 +58,63 @@ struct KeptEvent {
   std::size_t submission = kUnknown;
 };
 
+/// Numbers the groups of communications in the order in which they occur.
+class GroupNumbers {
+ public:
+  /// Adds the groups to `groups`.
+  GroupNumbers(const ProfileSessionOptions& options, std::vector<TraceGroup>& groups)
+      : rank_(options.rank),
+        mesh_(options.mesh && options.mesh->grid().ranks == options.ranks && options.rank >= 0 &&
+                      options.rank < options.ranks
+                  ? &*options.mesh
+                  : nullptr),
+        groups_(groups) {}
+
+  /// Sets the kind and the group of a communication, if it is known who took part. `submission` may
+  /// be null; then nobody knows the other end of a message.
+  void assign(const TraceEvent& event, const Submission* submission, TraceRecord& record) {
+    const bool is_sent = is_message(event.collective);
+    const bool has_all = !is_sent && event.group == CollectiveGroup::world;
+    const std::int64_t peer = is_sent && submission ? submission->communication.peer : 0;
+    if (!has_all && (!is_of_mesh(event.group, peer) || (is_sent && !submission))) return;
+    record.collective = event.collective;
+    if (has_all) return;
+    const auto [at, is_new] = numbers_.try_emplace(
+        {event.group, peer, is_sent ? event.collective : CollectiveKind::all_reduce}, kAllRanks);
+    if (is_new) at->second = number_of(event, peer);
+    record.group = at->second;
+  }
+
+ private:
+  bool is_of_mesh(CollectiveGroup group, std::int64_t peer) const {
+    return mesh_ && (group.axes.is_all() || group.axes.bits() >> mesh_->axes().size() == 0) &&
+           peer >= 0 && peer < mesh_->size_of(group);
+  }
+
+  std::int32_t number_of(const TraceEvent& event, std::int64_t peer) {
+    std::optional<TraceGroup> group;
+    if (is_message(event.collective)) {
+      group = message_group(message_ends(*mesh_, rank_, event.collective, event.group, peer));
+    } else {
+      group = trace_group(*mesh_, rank_, event.group);
+    }
+    if (!group) return kAllRanks;
+    // The same two ranks may be members of several groups.
+    const auto number = std::ranges::find(groups_, *group) - groups_.begin();
+    if (number == std::ssize(groups_)) groups_.push_back(std::move(*group));
+    return static_cast<std::int32_t>(number);
+  }
+
+  const std::int64_t rank_;
+  const Mesh* const mesh_;
+  std::vector<TraceGroup>& groups_;
+  std::map<std::tuple<CollectiveGroup, std::int64_t, CollectiveKind>, std::int32_t> numbers_;
+};
+
 class Assembly {
  public:
   Assembly(const SpanLog& log, const ProfileSessionOptions& options)
-      : log_(log),
-        options_(options),
-        index_(log.submissions),
-        groups_(communication_groups(options.rank, {options.ranks, options.ranks_per_host})),
-        ready_ns_(log.submissions.size()) {}
+      : log_(log), options_(options), index_(log.submissions), ready_ns_(log.submissions.size()) {}
 
   ProfileResult run() {
     join();
@@ -79,11 +130,9 @@ class Assembly {
     trace.step_starts = starts_;
     trace.clock_samples = log_.clock_samples;
     trace.dropped = log_.dropped;
-    trace.groups = groups_;
     make_records(result);
-    const auto is_of_group = [](const TraceRecord& record) { return record.group != kAllRanks; };
-    if (std::ranges::none_of(trace.records, is_of_group)) trace.groups.clear();
     result.structure = make_structure();
+    leave_out_unpredictable(result);
     if (log_.placed_from) set_placed_from(result);
     result.overhead = overhead();
     if (log_.host_at_start && log_.host_at_end)
@@ -213,6 +262,7 @@ class Assembly {
   void make_records(ProfileResult& result) const {
     RankTrace& trace = result.trace;
     std::unordered_map<std::string_view, std::uint32_t> names;
+    GroupNumbers groups(options_, trace.groups);
     for (const KeptEvent& kept : events_) {
       const TraceEvent& event = *kept.event;
       const std::size_t first =
@@ -233,11 +283,10 @@ class Assembly {
                          .step = event.step,
                          .bytes = event.bytes,
                          .sequence = event.sequence};
-      // A profile does not know the mesh, so groups of axes have no ranks here.
-      if (event.kind == TraceKind::communication && event.group.axes.is_all() &&
-          (event.group.tier == GroupTier::whole || !groups_.empty())) {
-        record.collective = event.collective;
-        record.group = group_number(event.group.tier);
+      if (event.kind == TraceKind::communication) {
+        groups.assign(event,
+                      kept.submission == kUnknown ? nullptr : &log_.submissions[kept.submission],
+                      record);
       }
       if (kept.submission != kUnknown) {
         record.submitted_ns = log_.submissions[kept.submission].submitted_ns;
@@ -281,6 +330,22 @@ class Assembly {
       break;
     }
     return structure;
+  }
+
+  /// Predictions take every communication for one of all ranks.
+  void leave_out_unpredictable(ProfileResult& result) const {
+    const auto is_of_some = [](const KeptEvent& kept) {
+      return kept.event->kind == TraceKind::communication &&
+             (is_message(kept.event->collective) ||
+              kept.event->collective == CollectiveKind::shift || !kept.event->group.axes.is_all());
+    };
+    if (result.structure.tasks.empty() || std::ranges::none_of(events_, is_of_some)) return;
+    result.structure.tasks.clear();
+    result.notes.push_back(
+        "no step is predicted from this profile: its ranks send messages, shift values, or "
+        "communicate in groups of some axes, and a step is predicted from a profile only when all "
+        "ranks take part in "
+        "everything");
   }
 
   void set_placed_from(ProfileResult& result) const {
@@ -342,7 +407,6 @@ class Assembly {
   const SpanLog& log_;
   const ProfileSessionOptions& options_;
   const SubmissionIndex index_;
-  const std::vector<TraceGroup> groups_;
   std::vector<std::int64_t> ready_ns_;                     // by submission; 0: unknown
   std::vector<KeptEvent> events_;                          // by begin
   std::map<std::int64_t, std::size_t> first_submissions_;  // by step

@@ -39,6 +39,7 @@
 #include "core/base/clock.h"
 #include "core/base/result.h"
 #include "core/plan/plan_observer.h"
+#include "core/step/mesh.h"
 #include "core/trace/rank_trace.h"
 #include "core/trace/trace_sink.h"
 #include "profiler/calibration/step_structure.h"
@@ -50,9 +51,10 @@ namespace hocket {
 struct ProfileSessionOptions {
   const Clock& clock;
   std::int64_t rank = 0, ranks = 1;
-  /// Divides `ranks`; tells which ranks are in the groups `inside` and `between`. 0: unknown; then
-  /// the kind of their collectives is left out, since it is not known who took part.
-  std::int64_t ranks_per_host = 0;
+  /// The mesh of the ranks, which tells who is in which group. Where it is absent or not of
+  /// `ranks`, the kind of communications among some of the ranks is left out, since it is not known
+  /// who took part.
+  std::optional<Mesh> mesh = {};
   std::int64_t servers = 0;  ///< parameter servers of the job
   std::string host = {};
   std::string source = "host";  ///< as in RankTrace

@@ -224,7 +224,7 @@ void ProfileSession::Recorder::submit(SpanLog& log, const SubmittedTask& task,
   if (log.accesses.left() < task.accesses.size() ||
       !log.submissions.push_back({task.id, now_ns, task.name, task.bytes, log.accesses.size(),
                                   static_cast<std::uint32_t>(task.accesses.size()), task.priority,
-                                  task.is_collective, task.lane})) {
+                                  task.is_collective, task.lane, task.communication})) {
     log.submissions_full_ns = std::min(log.submissions_full_ns, now_ns);
     return;
   }
@@ -247,7 +247,7 @@ void ProfileSession::Recorder::launched(const CapturedStep& step, TaskId first) 
     const CapturedStep::Task& task = step.task(i);
     submit(*decisions_.log,
            {step.id_of(i, first), task.name, task.priority, task.accesses, task.is_collective,
-            task.bytes, task.lane},
+            task.bytes, task.lane, task.communication},
            now_ns);
   }
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/step/task.h"
+#include "core/step/task_communication.h"
 #include "core/trace/rank_trace.h"
 #include "core/trace/trace_sink.h"
 #include "profiler/session/fixed_buffer.h"
@@ -31,6 +32,7 @@ struct Submission {
   std::uint32_t priority = 0;
   bool is_collective = false;
   TaskLane lane = TaskLane::stream;
+  TaskCommunication communication = {};
 };
 
 struct Readiness {

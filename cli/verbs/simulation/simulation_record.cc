@@ -55,7 +55,9 @@ Result<std::unique_ptr<SimulationRecord>> SimulationRecord::create(const std::st
                             .rank = rank,
                             .ranks = step.ranks,
                             .virtual_time = true,
-                            .name = step.name};
+                            .name = step.name,
+                            .axes = step.mesh,
+                            .ranks_per_host = step.ranks_per_host};
     record->tape_.emplace(header, record->clock_,
                           [&stream = record->tape_file_.stream](std::string_view bytes) {
                             stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));

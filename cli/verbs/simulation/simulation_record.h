@@ -8,9 +8,9 @@
 #include <optional>
 #include <string>
 
-#include "cli/verbs/simulation/simulated_timeline.h"
 #include "core/base/result.h"
 #include "core/description/step_description.h"
+#include "core/programs/simulated_timeline.h"
 #include "core/sim/simulator.h"
 #include "core/step/schedule_config.h"
 #include "core/tape/tape.h"

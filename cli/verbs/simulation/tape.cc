@@ -54,9 +54,19 @@ constexpr const char* mode_text(AccessMode mode) {
   return mode == AccessMode::read ? "read" : mode == AccessMode::write ? "write" : "update";
 }
 
-nlohmann::json task_json(const TapeTask& task) {
+void add_communication(const TaskCommunication& communication, const TapeReader& tape,
+                       nlohmann::json& object) {
+  // An all-reduce of all ranks, or a collective on a tape that does not tell.
+  if (communication == TaskCommunication{}) return;
+  object["collective"] = to_string(communication.kind);
+  object["group"] = group_text(communication.group, tape);
+  if (const auto peer = peer_rank(communication, tape)) object["peer_rank"] = *peer;
+}
+
+nlohmann::json task_json(const TapeTask& task, const TapeReader& tape) {
   nlohmann::json object = {{"name", task.name}, {"priority", task.priority}};
   if (task.is_collective) object["bytes"] = task.bytes;
+  if (task.is_collective) add_communication(task.communication, tape, object);
   auto& accesses = object["accesses"] = nlohmann::json::array();
   for (const Access& access : task.accesses)
     accesses.push_back({{"data", access.data.index}, {"mode", mode_text(access.mode)}});
@@ -70,7 +80,7 @@ nlohmann::json record_json(const TapeRecord& record, const TapeReader& tape) {
     case TapeKind::captured:
       object["step"] = record.number;
       object["tasks"] = nlohmann::json::array();
-      for (const TapeTask& task : record.tasks) object["tasks"].push_back(task_json(task));
+      for (const TapeTask& task : record.tasks) object["tasks"].push_back(task_json(task, tape));
       return object;
     case TapeKind::launched:
       object["step"] = record.number;
@@ -84,7 +94,7 @@ nlohmann::json record_json(const TapeRecord& record, const TapeReader& tape) {
       object.update(to_json(record.plan));
       return object;
     case TapeKind::submitted:
-      object.update(task_json(record.tasks.front()));
+      object.update(task_json(record.tasks.front(), tape));
       break;
     default:
       break;

@@ -138,13 +138,9 @@ Result<Issuer::PartTurn> Issuer::issue_part() {
 
 Result<void> Issuer::run_part(const PartWork& part) {
   const bool was_idle = !has_work_in_flight();
-  const CollectiveWork& work = part.collective;
-  // Messages are numbered between two ranks, not in their group.
-  const std::int64_t sequence =
-      is_message(work.kind) ? kNoSequence : static_cast<std::int64_t>(work.index);
   DeviceWork done{{.step = part.step, .is_part = true, .part_bytes = part.bytes},
                   {TraceKind::communication, 0, part.name, part.step, 0, 0, part.bytes, part.task,
-                   sequence, work.kind, work.group}};
+                   part.sequence, part.collective.kind, part.collective.group}};
   if (exchanges_) {
     const auto begun = issue_.begin_part(part, &done);
     HOCKET_TRY(begun);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <random>
 #include <span>
@@ -15,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "core/description/step_programs.h"
+#include "core/host/host_executor.h"
 #include "core/scheduler/scheduler.h"
 #include "core/sim/simulator.h"
 #include "tests/core/scheduler/job_of_ranks.h"
@@ -226,14 +228,24 @@ void submit_program(Scheduler& scheduler, const StepDescription& program, const 
 /// Ways to submit a rank's steps.
 enum class Submits { each_time, captured, captured_and_checked };
 
+/// Who watches the steps of a rank, and how many they are.
+struct WatchedSteps {
+  int steps = kStepsOfRanks;
+  TraceSink* trace = nullptr;
+  PlanObserver* observer = nullptr;
+  /// Called when all has run, while names of tasks are valid.
+  std::function<void()> at_end = {};
+};
+
 /// Runs the steps of a rank with `executor`, and returns the first error.
 Result<void> run_program(const StepDescription& step, const ScheduleConfig& config, Submits submits,
-                         Executor& executor, RankData& data, const auto& run) {
+                         Executor& executor, RankData& data, const auto& run,
+                         const WatchedSteps& watched = {}) {
   const bool captures = submits != Submits::each_time;
   const auto rank = static_cast<std::size_t>(executor.rank());
   const auto programs = program_steps(step);
   const StepDescription& program = programs[programs_of_ranks(step).value()[rank]];
-  SchedulerOptions options;
+  SchedulerOptions options{.trace = watched.trace, .observer = watched.observer};
   if (config.order == CollectiveOrder::static_order)
     options.static_order = static_order(step, config, executor.rank()).value();
   Counts counts;
@@ -250,7 +262,7 @@ Result<void> run_program(const StepDescription& step, const ScheduleConfig& conf
     capture = scheduler.end_capture();
     if (submits == Submits::captured_and_checked) HOCKET_TRY(scheduler.check(capture));
   }
-  for (int i = 0; i < kStepsOfRanks; ++i) {
+  for (int i = 0; i < watched.steps; ++i) {
     if (captures) {
       HOCKET_TRY(scheduler.launch(capture));
     } else {
@@ -258,7 +270,20 @@ Result<void> run_program(const StepDescription& step, const ScheduleConfig& conf
       HOCKET_TRY(scheduler.end_step());
     }
   }
-  return scheduler.synchronize();
+  auto done = scheduler.synchronize();
+  if (watched.at_end) watched.at_end();
+  return done;
+}
+
+/// Runs the steps of a rank on its host, and returns the first error.
+inline Result<void> run_rank(const StepDescription& step, const ScheduleConfig& config,
+                             Submits submits, Collective& collective, RankData& data,
+                             const WatchedSteps& watched = {}) {
+  SteadyClock clock;
+  HostExecutor executor(collective, clock);
+  return run_program(
+      step, config, submits, executor, data, [](const auto&, const auto& effect) { effect(); },
+      watched);
 }
 
 }  // namespace hocket

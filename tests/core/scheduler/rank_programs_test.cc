@@ -17,15 +17,6 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Runs the steps of a rank on its host, and returns the first error.
-Result<void> run_rank(const StepDescription& step, const ScheduleConfig& config, Submits submits,
-                      Collective& collective, RankData& data) {
-  SteadyClock clock;
-  HostExecutor executor(collective, clock);
-  return run_program(step, config, submits, executor, data,
-                     [](const auto&, const auto& effect) { effect(); });
-}
-
 TEST(RankPrograms, ComputeTheSameAsOneTaskAfterTheOther) {
   for (std::uint64_t seed = 1; seed <= rounds(120); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

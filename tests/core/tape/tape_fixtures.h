@@ -72,11 +72,28 @@ class RandomPlan {
     task.priority = static_cast<std::uint32_t>(submissions_() % 300);
     task.is_collective = submissions_() % 2;
     if (task.is_collective) task.bytes = static_cast<std::int64_t>(submissions_() % 1000);
+    if (task.is_collective && submissions_() % 2) task.communication = random_communication();
     for (auto n = submissions_() % 4; n > 0; --n) {
       task.accesses.push_back({{static_cast<std::uint32_t>(submissions_() % kData)},
                                static_cast<AccessMode>(submissions_() % 3)});
     }
     return task;
+  }
+
+  TaskCommunication random_communication() {
+    constexpr CollectiveKind kKinds[] = {CollectiveKind::all_reduce, CollectiveKind::reduce_scatter,
+                                         CollectiveKind::all_gather, CollectiveKind::broadcast,
+                                         CollectiveKind::all_to_all, CollectiveKind::send,
+                                         CollectiveKind::receive};
+    constexpr AxisSet kAxes[] = {
+        {}, AxisSet::of(0), AxisSet::of(1), AxisSet::of(0).with(AxisSet::of(1))};
+    TaskCommunication communication{.kind = kKinds[submissions_() % std::size(kKinds)],
+                                    .group = {kAxes[submissions_() % std::size(kAxes)],
+                                              kGroupTiers[submissions_() % kGroupTiers.size()]}};
+    if (!is_message(communication.kind)) return communication;
+    communication.peer = static_cast<std::int32_t>(submissions_() % 7) - 3;
+    communication.is_relative = submissions_() % 2;
+    return communication;
   }
 
   std::shared_ptr<const CapturedStep> random_step() {
@@ -93,7 +110,7 @@ class RandomPlan {
       pass_time();
       const TaskOptions options{.name = task.name, .priority = task.priority};
       if (task.is_collective) {
-        plan_.submit_collective(options, task.accesses, task.bytes);
+        plan_.submit_collective(options, task.accesses, task.bytes, task.communication);
       } else {
         plan_.submit_compute(options, task.accesses);
       }
@@ -213,7 +230,10 @@ inline TapeHeader random_tape_header(std::uint64_t seed) {
           .rank = static_cast<std::int64_t>(seed % 4),
           .ranks = 4,
           .virtual_time = true,
-          .name = "seed " + std::to_string(seed)};
+          .name = "seed " + std::to_string(seed),
+          .axes = seed % 2 == 0 ? std::vector<MeshAxis>{{"data", 2}, {"tensor", 2}}
+                                : std::vector<MeshAxis>{},
+          .ranks_per_host = seed % 3 == 0 ? 2 : 1};
 }
 
 inline std::string random_tape(std::uint64_t seed) {
@@ -267,14 +287,15 @@ inline std::string tape_of(const TapeHeader& header, const std::vector<TapeRecor
       case TapeKind::submitted: {
         const TapeTask& task = record.tasks.front();
         ids.push_back(next_id());
-        writer.submitted(
-            {ids.back(), task.name, task.priority, task.accesses, task.is_collective, task.bytes});
+        writer.submitted({ids.back(), task.name, task.priority, task.accesses, task.is_collective,
+                          task.bytes, task.lane, task.communication});
         break;
       }
       case TapeKind::captured: {
         std::vector<CapturedStep::Task> step;
         for (const TapeTask& task : record.tasks) {
-          step.push_back({task.name, task.priority, task.is_collective, task.bytes, task.accesses});
+          step.push_back({task.name, task.priority, task.is_collective, task.bytes, task.accesses,
+                          task.lane, task.communication});
         }
         steps.push_back(std::make_unique<const CapturedStep>(std::move(step)));
         break;

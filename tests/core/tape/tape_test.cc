@@ -33,14 +33,17 @@ class Witness final : public PlanObserver {
                      task.priority,
                      task.is_collective,
                      task.bytes,
-                     {task.accesses.begin(), task.accesses.end()}}};
+                     {task.accesses.begin(), task.accesses.end()},
+                     task.lane,
+                     task.communication}};
     numbers_[key(task.id)] = tasks_++;
     next_.submitted(task);
   }
   void launched(const CapturedStep& step, TaskId first) override {
     std::vector<TapeTask> tasks;
     for (const auto& task : step.tasks()) {
-      tasks.push_back({task.name, task.priority, task.is_collective, task.bytes, task.accesses});
+      tasks.push_back({task.name, task.priority, task.is_collective, task.bytes, task.accesses,
+                       task.lane, task.communication});
     }
     const auto known = std::ranges::find(captured_, tasks);
     const auto number = static_cast<std::uint64_t>(known - captured_.begin());
@@ -264,6 +267,8 @@ TEST(Tape, SaysWhereItIsDamaged) {
   const std::string start = tape_of(kHeader, {}).substr(0, tape_of(kHeader, {}).size() - 1);
   const std::string at = " at byte " + std::to_string(start.size());
   const std::string task("\x0a\x01n\x01\x00\x00\x00\x00\x00", 9);  // a name, then a task
+  // The same with what it communicates to follow.
+  const std::string collective = start + std::string("\x0a\x01n\x01\x00\x00\x80\x80\x10\x01", 10);
   const struct {
     std::string bytes, error;
   } cases[] = {
@@ -284,8 +289,13 @@ TEST(Tape, SaysWhereItIsDamaged) {
       {start + std::string("\x01\x00\x00", 3), "a name's number is 0 of 0"},
       {start + "\x0a" + std::string("\x81\x20"), "a name's length must be from 0 to 4096"},
       {start + task.substr(0, 5) + std::string("\x00\x80\x80\x40", 4), "a priority must be"},
-      {start + task.substr(0, 5) + std::string("\x00\x80\x80\x10\x01\x00", 6),
+      {start + task.substr(0, 5) + std::string("\x00\x80\x80\x20\x01\x00", 6),
        "a collective has no lane"},
+      {collective + "\x0a", "a kind of communication must be from 0 to 9"},
+      {collective + "\x05", "a task that is pushed or pulled"},
+      {collective + std::string("\x00\x03", 2), "a group must be from 4"},
+      {collective + std::string("\x00\x07", 2), "an unknown tier of a group"},
+      {collective + "\x07\x04\x80\x80\x80\x20", "a peer must be from"},
       {start + task.substr(0, 8) + "\x01\x03", "an unknown access mode"},
       {start + task.substr(0, 8) + "\x01\x80\x80\x80\x20", "an access must be from"},
       {start + task.substr(0, 8) + "\xff\x01", "the tape ends in the middle of a record"},
@@ -320,7 +330,9 @@ TEST(Tape, RefusesAHeaderThatIsNone) {
                {"hocktape\xff\xff\xff\x01 ", "the header's size must be"},
                {"hocktape\x02[]", "must be a JSON object"},
                {with("format", "hocket-report"), "field \"format\""},
-               {with("version", 5), "use a newer hocket"},
+               {with("version", 6), "use a newer hocket"},
+               {with("ranks_per_host", 3), "ranks_per_host"},
+               {with("mesh", {{{"name", "data"}, {"size", 3}}}), "mesh"},
                {with("partition_bytes", 0), "field \"partition_bytes\""},
                {with("credit_bytes", -1), "field \"credit_bytes\""},
                {with("order", "static"), "field \"order\""},

@@ -1,10 +1,11 @@
-#include "profiler/session/communication_groups.h"
+// Tests the groups of ranks in profiles.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/sim/simulator.h"
@@ -15,30 +16,13 @@
 namespace hocket {
 namespace {
 
-TEST(CommunicationGroups, AreTheRanksOfTheHostAndThoseAtTheSamePlace) {
-  const auto groups = communication_groups(3, {6, 2});
-  ASSERT_EQ(groups.size(), 2U);
-  EXPECT_EQ(groups[0], (TraceGroup{"host 1", {2, 3}}));
-  EXPECT_EQ(groups[1], (TraceGroup{"place 1", {1, 3, 5}}));
-  EXPECT_EQ(group_number(GroupTier::inside), 0);
-  EXPECT_EQ(group_number(GroupTier::between), 1);
-  EXPECT_EQ(group_number(GroupTier::whole), kAllRanks);
-}
-
-TEST(CommunicationGroups, AreNoneWithoutAGrid) {
-  EXPECT_TRUE(communication_groups(0, {4, 0}).empty());
-  EXPECT_TRUE(communication_groups(0, {4, 3}).empty());
-  EXPECT_TRUE(communication_groups(4, {4, 2}).empty());
-  EXPECT_TRUE(communication_groups(-1, {4, 2}).empty());
-}
-
 /// Takes a profile of a rank whose second step has a part of each group.
-RankTrace profiled(std::int64_t rank, std::int64_t ranks_per_host) {
+RankTrace profiled(std::int64_t rank, std::optional<Mesh> mesh) {
   SimulationClock clock;
   ProfileSession session({.clock = clock,
                           .rank = rank,
                           .ranks = 4,
-                          .ranks_per_host = ranks_per_host,
+                          .mesh = std::move(mesh),
                           .host = "host",
                           .realtime_ns = [] { return std::int64_t{1}; }});
   EXPECT_TRUE(session.start({.first_step = 0, .steps = 2}));
@@ -65,9 +49,10 @@ RankTrace profiled(std::int64_t rank, std::int64_t ranks_per_host) {
   return profile ? profile->trace : RankTrace{};
 }
 
-TEST(CommunicationGroups, PartsOfAProfileArePairedWithinTheirGroups) {
+TEST(ProfiledGroups, PartsOfAProfileArePairedWithinTheirGroups) {
   std::vector<RankTrace> traces;
-  for (std::int64_t rank = 0; rank < 4; ++rank) traces.push_back(profiled(rank, 2));
+  for (std::int64_t rank = 0; rank < 4; ++rank)
+    traces.push_back(profiled(rank, Mesh(RankGrid{4, 2})));
   const PairedCollectives paired(traces);
   std::vector<std::string> names;
   for (std::size_t i = 0; i < paired.size(); ++i) {
@@ -79,8 +64,8 @@ TEST(CommunicationGroups, PartsOfAProfileArePairedWithinTheirGroups) {
   EXPECT_EQ(names, (std::vector<std::string>{"", "host 0", "host 1", "place 0", "place 1"}));
 }
 
-TEST(CommunicationGroups, WithoutAGridOnlyPartsOfAllRanksAreKnown) {
-  const RankTrace trace = profiled(1, 0);
+TEST(ProfiledGroups, WithoutAGridOnlyPartsOfAllRanksAreKnown) {
+  const RankTrace trace = profiled(1, std::nullopt);
   EXPECT_TRUE(trace.groups.empty());
   const auto known = std::ranges::count_if(
       trace.records, [](const TraceRecord& record) { return record.collective.has_value(); });
@@ -89,6 +74,11 @@ TEST(CommunicationGroups, WithoutAGridOnlyPartsOfAllRanksAreKnown) {
   });
   EXPECT_GT(known, 0);
   EXPECT_EQ(communication, 3 * known);
+}
+
+TEST(ProfiledGroups, AMeshOfOtherRanksSaysNothing) {
+  EXPECT_TRUE(profiled(1, Mesh(RankGrid{8, 2})).groups.empty());
+  EXPECT_TRUE(profiled(7, Mesh(RankGrid{4, 2})).groups.empty());
 }
 
 }  // namespace

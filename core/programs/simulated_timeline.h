@@ -39,7 +39,8 @@ class SimulatedTimeline final : public TraceSink {
 
   std::int32_t group_of(const TraceEvent& event, const StepTask* task);
   std::int32_t number_of(TraceGroup group);
-  /// Numbers communication by group in the order of submission, which all members share.
+  /// Numbers communication by group in the order of submission, which all members share, and the
+  /// parts of a task in the order of their ends.
   void number_parts();
 
   const Mesh mesh_;

@@ -1,9 +1,10 @@
-#include "cli/verbs/simulation/simulated_timeline.h"
+#include "core/programs/simulated_timeline.h"
 
 #include <algorithm>
 #include <tuple>
 
 #include "core/description/step_programs.h"
+#include "core/trace/communication_groups.h"
 #include "core/trace/message_ends.h"
 
 namespace hocket {
@@ -18,18 +19,14 @@ CapturedStep captured(const std::vector<StepTask>& tasks) {
   return CapturedStep(std::move(captured));
 }
 
-/// Returns the ends of a message of `rank`. Requires a task with a peer.
+/// Returns the ends of `task`, a message of `rank`.
 MessageEnds ends_of(const Mesh& mesh, std::int64_t rank, const StepTask& task) {
-  const std::vector<std::int64_t> ranks = mesh.ranks_of(task.group, rank);
-  const auto size = std::ssize(ranks);
   std::int64_t index = task.peer->index;
   if (task.peer->is_relative) {
-    const auto own = std::ranges::lower_bound(ranks, rank) - ranks.begin();
-    index = (own + index + size) % size;
+    const std::int64_t size = mesh.size_of(task.group);
+    index = (mesh.index_in(task.group.axes, rank) + index + size) % size;
   }
-  const std::int64_t peer = ranks[static_cast<std::size_t>(index)];
-  return *task.collective == CollectiveKind::send ? MessageEnds{rank, peer}
-                                                  : MessageEnds{peer, rank};
+  return message_ends(mesh, rank, *task.collective, task.group, index);
 }
 
 }  // namespace
@@ -76,9 +73,10 @@ void SimulatedTimeline::record(const TraceEvent& event) {
 }
 
 std::int32_t SimulatedTimeline::group_of(const TraceEvent& event, const StepTask* task) {
-  if (task && task->peer) return number_of(message_group(ends_of(mesh_, trace_.rank, *task)));
-  if (mesh_.size_of(event.group) == trace_.ranks) return kAllRanks;
-  return number_of({mesh_.name_of(event.group), mesh_.ranks_of(event.group, trace_.rank)});
+  if (task && is_message(*task->collective))
+    return number_of(message_group(ends_of(mesh_, trace_.rank, *task)));
+  auto group = trace_group(mesh_, trace_.rank, event.group);
+  return group ? number_of(std::move(*group)) : kAllRanks;
 }
 
 std::int32_t SimulatedTimeline::number_of(TraceGroup group) {
@@ -93,7 +91,8 @@ void SimulatedTimeline::number_parts() {
   for (TraceRecord& record : trace_.records)
     if (record.kind == TraceKind::communication) parts.push_back(&record);
   std::ranges::stable_sort(parts, {}, [](const TraceRecord* part) {
-    return std::tuple(part->step, part->task, part->begin_ns);
+    // A simulated part ends at one time on all of its ranks, where it may begin at several.
+    return std::tuple(part->step, part->task, part->end_ns, part->bytes, part->begin_ns);
   });
   std::map<std::int32_t, std::int64_t> numbers;
   for (TraceRecord* const part : parts) part->sequence = numbers[part->group]++;
