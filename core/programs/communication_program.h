@@ -12,7 +12,7 @@
 //       u8 kind, u8 type, u16 axes of the group, u32 peer, i64 bytes, u8 bytes of the name, the
 //       name
 //   u32 number of parts in the static order, then for each: u32 communication
-// What is read comes from another rank: nothing is believed of it.
+// The reader checks everything, since the bytes come from another rank.
 
 #include <cstdint>
 #include <string>

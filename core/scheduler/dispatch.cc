@@ -305,7 +305,7 @@ void Dispatch::start_parts() {
 
 Dispatch::StartedPart Dispatch::counted(const PartDecision& part) {
   const SpecialCollective* const special = payload(part.task.slot).special.get();
-  // Where rank 0 decides, parts of a step may follow those of the next one.
+  // In order=negotiated, parts of a step may follow those of the next one.
   if (const std::int64_t step = step_of(part.task); step > started_step_) {
     started_step_ = step;
     started_in_step_.restart();

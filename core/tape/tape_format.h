@@ -23,7 +23,7 @@ constexpr unsigned char code_of(TapeKind kind) {
   return static_cast<unsigned char>(code < kName ? code : code + 2);
 }
 /// The field of a priority has the priority, plus this many levels for each lane of a compute task.
-/// That of a collective has one more if what it communicates follows.
+/// A collective has no lane; it has one level more if its communication follows.
 inline constexpr std::uint64_t kCommunicationFollows = kPriorityLevels;
 /// Tiers by which the field of a group is divided.
 inline constexpr std::uint64_t kTiers = 4;

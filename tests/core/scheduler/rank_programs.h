@@ -228,7 +228,7 @@ void submit_program(Scheduler& scheduler, const StepDescription& program, const 
 /// Ways to submit a rank's steps.
 enum class Submits { each_time, captured, captured_and_checked };
 
-/// Who watches the steps of a rank, and how many they are.
+/// The number of a rank's steps, and the observers of its scheduler.
 struct WatchedSteps {
   int steps = kStepsOfRanks;
   TraceSink* trace = nullptr;
