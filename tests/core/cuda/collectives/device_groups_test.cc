@@ -130,7 +130,7 @@ TEST_F(DeviceGroupsTest, MessagesArrive) {
   const std::uint64_t seed = std::random_device()();
   on_meshes([seed](Collective& collective) {
     // A rank alone has no device to write to.
-    if (collective.world_size() > 1) expect_messages_arrive(collective, seed, 20);
+    if (collective.world_size() > 1) expect_messages_arrive(collective, seed, 60);
   });
 }
 
