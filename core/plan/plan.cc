@@ -194,6 +194,17 @@ std::optional<std::uint32_t> Plan::due_collective() const {
   return std::nullopt;
 }
 
+std::optional<TaskId> Plan::due_unready() const {
+  const auto slot = due_collective();
+  return slot && !collective(*slot).ready ? std::optional(id_of(*slot)) : std::nullopt;
+}
+
+std::optional<TaskId> Plan::ready_in_line() const {
+  for (const Waiting& waiting : waiting_)
+    if (!waiting.exhausted && collective(waiting.slot).ready) return id_of(waiting.slot);
+  return std::nullopt;
+}
+
 std::optional<PartDecision> Plan::next_part() {
   const auto slot = due_collective();
   if (!slot) return std::nullopt;

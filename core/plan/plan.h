@@ -159,6 +159,12 @@ class Plan {
   /// and have parts left, if it were announced next. For PartOrder::announced.
   bool may_start(std::uint64_t collective) const;
 
+  /// Returns the collective whose part is due but which waits for tasks before it; nothing if none
+  /// is due, none is submitted or it is ready.
+  std::optional<TaskId> due_unready() const;
+  /// Returns a collective that is ready and waits for its turn, in fifo or announced order.
+  std::optional<TaskId> ready_in_line() const;
+
   std::size_t ready_computes(TaskLane lane = TaskLane::stream) const {
     return ready_computes_[static_cast<std::size_t>(lane)].size();
   }
@@ -223,6 +229,9 @@ class Plan {
     return captured_ ? captured_->fields(slot) : graph_.fields(slot);
   }
   Collective& collective(std::uint32_t slot) { return collectives_[task(slot).collective]; }
+  const Collective& collective(std::uint32_t slot) const {
+    return collectives_[task(slot).collective];
+  }
   const Task& task(std::uint32_t slot) const {
     return captured_ ? captured_->fields(slot) : graph_.fields(slot);
   }

@@ -5,7 +5,7 @@
 // one task takes the next without a hand-over.
 //
 // An executor that issues ahead (Executor::issues_ahead()) puts work into the queues of a device,
-// which keep an order of their own, and need not wait for its end. For it
+// which keep an order of their own, and need not wait for its end. One thread of it takes. For it
 //  - finished means issued: take_compute() and take_part() are told what was put into the queues,
 //    and hand out the work that waited for it, so no dependency costs a return to the host;
 //  - work comes with its accesses. Tasks that conflict are handed out in their order, each after

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/scheduler/dispatch.h"
+#include "core/scheduler/dispatch/dispatch.h"
 #include "core/scheduler/step_capture.h"
 #include "core/scheduler/step_form.h"
 #include "core/scheduler/step_substitution.h"

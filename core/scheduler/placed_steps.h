@@ -20,7 +20,7 @@
 #include "core/base/result.h"
 #include "core/placement/described_placement.h"
 #include "core/placement/offload_memory.h"
-#include "core/scheduler/dispatch.h"
+#include "core/scheduler/dispatch/dispatch.h"
 #include "core/scheduler/step_capture.h"
 #include "core/scheduler/step_form.h"
 #include "core/scheduler/task_submission.h"

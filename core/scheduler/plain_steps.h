@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "core/scheduler/dispatch.h"
+#include "core/scheduler/dispatch/dispatch.h"
 #include "core/scheduler/step_form.h"
 
 namespace hocket {

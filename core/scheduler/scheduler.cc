@@ -5,7 +5,7 @@
 #include "core/base/check.h"
 #include "core/programs/fold_order.h"
 #include "core/programs/program_check.h"
-#include "core/scheduler/dispatch.h"
+#include "core/scheduler/dispatch/dispatch.h"
 #include "core/scheduler/partitioned_steps.h"
 #include "core/scheduler/placed_steps.h"
 #include "core/scheduler/plain_steps.h"

@@ -1,6 +1,6 @@
 #include "core/scheduler/whole_steps.h"
 
-#include "core/scheduler/part_counts.h"
+#include "core/scheduler/dispatch/part_counts.h"
 
 namespace hocket {
 

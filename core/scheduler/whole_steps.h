@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "core/base/result.h"
-#include "core/scheduler/dispatch.h"
+#include "core/scheduler/dispatch/dispatch.h"
 #include "core/scheduler/step_capture.h"
 #include "core/scheduler/step_form.h"
 #include "core/scheduler/whole_step_order.h"

@@ -194,6 +194,27 @@ TEST_F(DeviceExecutorTest, EveryWaitIsMissed) {
   }
 }
 
+TEST_F(DeviceExecutorTest, AStaticOrderThatItsStepContradictsIsAnError) {
+  for (const std::vector<std::uint32_t>& order : {std::vector{0u, 1u}, std::vector{1u, 0u}}) {
+    SoleModelRank sole(clock_);
+    Scheduler scheduler({.order = CollectiveOrder::static_order}, sole.rank.executor,
+                        {.static_order = order});
+    std::vector<float> values(16);
+    const DataId first = scheduler.add_data(), second = scheduler.add_data();
+    Result<void> ok;
+    for (int step = 0; ok && step < 3; ++step) {
+      scheduler.all_reduce({.name = "first"}, first, values);
+      scheduler.compute({.name = "between"}, {read(first), write(second)}, [] {});
+      scheduler.all_reduce({.name = "second"}, second, values);
+      ok = scheduler.end_step();
+    }
+    if (ok) ok = scheduler.synchronize();
+    EXPECT_EQ(ok.has_value(), order[0] == 0u);
+    if (ok) continue;
+    EXPECT_THAT(ok.error().message, HasSubstr("\"second\" is next"));
+  }
+}
+
 TEST_F(DeviceExecutorTest, FreesWhatParallelTasksReadLast) {
   SoleModelRank sole(clock_);
   ModelDevice& device = sole.rank.device;

@@ -1,4 +1,4 @@
-#include "core/scheduler/work_exchange.h"
+#include "core/scheduler/dispatch/work_exchange.h"
 
 #include <gtest/gtest.h>
 

@@ -23,13 +23,13 @@
 
 #include "core/base/result.h"
 #include "core/plan/plan.h"
+#include "core/scheduler/dispatch/part_counts.h"
+#include "core/scheduler/dispatch/work_exchange.h"
 #include "core/scheduler/executor.h"
-#include "core/scheduler/part_counts.h"
 #include "core/scheduler/schedule.h"
 #include "core/scheduler/step_capture.h"
 #include "core/scheduler/task_submission.h"
 #include "core/scheduler/whole_step_order.h"
-#include "core/scheduler/work_exchange.h"
 #include "core/trace/trace_sink.h"
 
 namespace hocket {
@@ -150,12 +150,23 @@ class Dispatch final : public WorkSource, public TaskSink {
   /// Lets the next collective of the step, of `bytes`, follow the static order. The plan gets the
   /// order of the whole step with its first collective.
   std::optional<Error> follow_static_order(std::int64_t bytes);
-  /// Waits until `done()` or a failure, and returns its error.
+  /// Waits until `done()` or a failure, and returns its error. Fails where nothing that was
+  /// submitted can ever begin: only this thread could submit more.
   template <class Done>
   Result<void> wait(std::unique_lock<std::mutex>& lock, const Done& done) {
-    step_finished_.wait(lock, [&] { return error_ || done(); });
+    submitter_waits_ = true;
+    step_finished_.wait(lock, [&] {
+      if (!error_ && !done() && is_stuck()) fail_locked(why_stuck());
+      return error_ || done();
+    });
+    submitter_waits_ = false;
     return error_ ? failure(*error_) : Result<void>();
   }
+  /// Returns whether all lanes sleep, and nothing but a lane that ends its work could wake one.
+  bool is_stuck();
+  Error why_stuck();
+  /// To be called when a lane has begun to sleep.
+  void lane_sleeps();
   Result<void> finish_step(std::unique_lock<std::mutex>& lock, bool next_has_static_order);
   void fail_locked(Error error);
   TaskPayload& payload(std::uint32_t slot) {
@@ -264,6 +275,8 @@ class Dispatch final : public WorkSource, public TaskSink {
   std::vector<TaskId> finished_;
   /// Number of tasks that a stream wants at once: more than one when they are tiny.
   std::size_t batch_ = 1;
+  /// The submitter's thread is in wait().
+  bool submitter_waits_ = false;
   std::size_t sleeping_streams_ = 0, sleeping_channels_ = 0, sleeping_pulls_ = 0;
   // by TaskLane; that of streams is unused
   std::array<bool, kTaskLanes> sleeping_lanes_ = {};

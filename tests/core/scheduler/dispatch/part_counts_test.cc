@@ -1,4 +1,4 @@
-#include "core/scheduler/part_counts.h"
+#include "core/scheduler/dispatch/part_counts.h"
 
 #include <gtest/gtest.h>
 
