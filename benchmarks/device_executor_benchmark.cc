@@ -125,8 +125,7 @@ void Issue(benchmark::State& state) {
   TaskBody body([] {});
   for (auto _ : state) {
     for (const auto& accesses : step.accesses()) {
-      DeviceWork work{{.step = 0, .is_part = false, .part_bytes = 0},
-                      {TraceKind::compute, 0, "task", 0, 0, 0, 0, {}}};
+      DeviceWork work{{TraceKind::compute, 0, "task", 0, 0, 0, 0, {}}};
       HOCKET_CHECK(issue.compute(accesses, body, &work), "a task is issued");
     }
     completed.clear();

@@ -87,4 +87,10 @@ std::string fitted_right(std::string_view text, std::size_t columns) {
   return spaces_beside(shown, columns) + shown;
 }
 
+std::string cut_to(std::string_view text, std::size_t columns) {
+  std::string line = fitted(text, columns);
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
 }  // namespace hocket

@@ -16,5 +16,7 @@ std::size_t columns_of(std::string_view text);
 std::string fitted(std::string_view text, std::size_t columns);
 /// Like fitted(), with the padding in front.
 std::string fitted_right(std::string_view text, std::size_t columns);
+/// Returns `text` in at most `columns`, without spaces at its end.
+std::string cut_to(std::string_view text, std::size_t columns);
 
 }  // namespace hocket

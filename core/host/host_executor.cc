@@ -43,6 +43,7 @@ void HostExecutor::start(WorkSource& source, TraceSink* trace, const LaneCounts&
   source_ = &source;
   trace_ = trace;
   lanes_ = lanes;
+  board_ = LaneBoard::open(collective_.mesh(), rank(), board_lanes(lanes));
   stopping_ = false;
   for (int lane = 0; lane < lanes.streams; ++lane)
     threads_.emplace_back([this, lane] { run_stream(lane); });
@@ -83,6 +84,15 @@ void HostExecutor::stop(bool failed) {
   channel_leave_.clear();
   pull_leave_.clear();
   for (Semaphore& leave : lane_leave_) leave.clear();
+  board_.reset();
+}
+
+void HostExecutor::show(const TraceEvent& work, std::int32_t peer_rank) {
+  if (board_) board_->begin(work, peer_rank);
+}
+
+void HostExecutor::show_waiting(TraceKind kind, int lane) {
+  if (board_) board_->end(kind, lane);
 }
 
 void HostExecutor::run_body(const ComputeWork& task) {
@@ -96,31 +106,37 @@ void HostExecutor::run_body(const ComputeWork& task) {
 }
 
 void HostExecutor::run_lane(TaskLane lane) {
+  const TraceKind kind = lane == TaskLane::host ? TraceKind::compute : TraceKind::copy;
+  const std::int32_t traced = traced_lane(lane, lanes_.streams);
   ComputeWork work;
   bool taken = false;
   for (;;) {
     taken = source_->take_lane(lane, taken ? &work : nullptr, work);
     if (!taken) {
+      show_waiting(kind, traced);
       lane_leave_[static_cast<std::size_t>(lane)].acquire();
       if (stopping_) return;
       continue;
     }
-    const std::int64_t begin_ns = trace_ ? clock_.now_ns() : 0;
+    TraceEvent event{.kind = kind,
+                     .lane = traced,
+                     .name = *work.name,
+                     .step = work.step,
+                     .begin_ns = trace_ ? clock_.now_ns() : 0,
+                     .bytes = work.bytes,
+                     .task = work.task};
+    show(event);
     run_body(work);
     if (!trace_) continue;
-    trace_->record({.kind = lane == TaskLane::host ? TraceKind::compute : TraceKind::copy,
-                    .lane = traced_lane(lane, lanes_.streams),
-                    .name = *work.name,
-                    .step = work.step,
-                    .begin_ns = begin_ns,
-                    .end_ns = clock_.now_ns(),
-                    .bytes = work.bytes,
-                    .task = work.task});
+    event.end_ns = clock_.now_ns();
+    trace_->record(event);
   }
 }
 
 void HostExecutor::run_batch(std::span<ComputeWork> work, int lane) {
+  const std::int64_t since_ns = board_ ? coarse_monotonic_ns() : 0;
   for (const ComputeWork& task : work) {
+    if (board_) board_->begin_task(lane, *task.name, task.step, since_ns);
     const std::int64_t begin_ns = trace_ ? clock_.now_ns() : 0;
     run_body(task);
     if (trace_) {
@@ -139,6 +155,7 @@ void HostExecutor::run_stream(int lane) {
                    [](const ComputeWork& w) { return w.task; });
     taken = source_->take_compute({finished.data(), taken}, {work.data(), batch});
     if (taken == 0) {
+      show_waiting(TraceKind::compute, lane);
       stream_leave_.acquire();
       if (stopping_) return;
       continue;
@@ -187,13 +204,28 @@ void HostExecutor::fail(const PartWork& part, CollectiveKind kind, const Error& 
                          "\" in step " + std::to_string(part.step)));
 }
 
-void HostExecutor::record_part(const PartWork& part, CollectiveKind kind, int lane,
-                               std::int64_t begin_ns) {
+TraceEvent HostExecutor::part_event(const PartWork& part, CollectiveKind kind, int lane) const {
+  return {.kind = TraceKind::communication,
+          .lane = lane,
+          .name = part.name,
+          .step = part.step,
+          .begin_ns = trace_ ? clock_.now_ns() : 0,
+          .bytes = part.bytes,
+          .task = part.task,
+          // Ranks push and pull in orders of their own, so no number of a part is the same on all.
+          .sequence = lanes_.is_served ? kNoSequence : part.sequence,
+          .collective = kind,
+          .group = part.collective.group};
+}
+
+template <class Run>
+void HostExecutor::carry_out(const PartWork& part, CollectiveKind kind, int lane, const Run& run) {
+  TraceEvent event = part_event(part, kind, lane);
+  show(event, peer_rank_of(part.collective, collective_.mesh(), rank()));
+  if (const Result<void> done = run(); !done) fail(part, kind, done.error());
   if (!trace_) return;
-  // Ranks push and pull in orders of their own, so no number of a part is the same on all.
-  const std::int64_t sequence = lanes_.is_served ? kNoSequence : part.sequence;
-  trace_->record({TraceKind::communication, lane, part.name, part.step, begin_ns, clock_.now_ns(),
-                  part.bytes, part.task, sequence, kind, part.collective.group});
+  event.end_ns = clock_.now_ns();
+  trace_->record(event);
 }
 
 void HostExecutor::run_channel(int lane) {
@@ -203,14 +235,13 @@ void HostExecutor::run_channel(int lane) {
   for (;;) {
     taken = source_->take_part(taken ? &part : nullptr, part);
     if (!taken) {
+      show_waiting(TraceKind::communication, lane);
       channel_leave_.acquire();
       if (stopping_) return;
       continue;
     }
     const CollectiveKind kind = lanes_.is_served ? CollectiveKind::push : part.collective.kind;
-    const std::int64_t begin_ns = trace_ ? clock_.now_ns() : 0;
-    if (const auto done = run_part(part, scratch); !done) fail(part, kind, done.error());
-    record_part(part, kind, lane, begin_ns);
+    carry_out(part, kind, lane, [&] { return run_part(part, scratch); });
   }
 }
 
@@ -229,14 +260,13 @@ void HostExecutor::run_pulls(int lane) {
   for (;;) {
     taken = source_->take_pull(taken ? &part : nullptr, part);
     if (!taken) {
+      show_waiting(TraceKind::communication, lane);
       pull_leave_.acquire();
       if (stopping_) return;
       continue;
     }
-    const std::int64_t begin_ns = trace_ ? clock_.now_ns() : 0;
-    if (const auto done = servers_->pull(part.served, part.collective.values.as<float>()); !done)
-      fail(part, CollectiveKind::pull, done.error());
-    record_part(part, CollectiveKind::pull, lane, begin_ns);
+    carry_out(part, CollectiveKind::pull, lane,
+              [&] { return servers_->pull(part.served, part.collective.values.as<float>()); });
   }
 }
 

@@ -11,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -61,7 +62,13 @@ class HostExecutor final : public Executor {
   /// Runs a part. `scratch` belongs to the channel.
   Result<void> run_part(const PartWork& part, std::vector<std::byte>& scratch);
   void fail(const PartWork& part, CollectiveKind kind, const Error& error);
-  void record_part(const PartWork& part, CollectiveKind kind, int lane, std::int64_t begin_ns);
+  /// Says on the board what a lane begins.
+  void show(const TraceEvent& work, std::int32_t peer_rank = kNoPeer);
+  void show_waiting(TraceKind kind, int lane);
+  TraceEvent part_event(const PartWork& part, CollectiveKind kind, int lane) const;
+  /// Shows a part, runs it with `run` and records it.
+  template <class Run>
+  void carry_out(const PartWork& part, CollectiveKind kind, int lane, const Run& run);
   void run_batch(std::span<ComputeWork> work, int lane);
 
   Collective& collective_;
@@ -69,6 +76,7 @@ class HostExecutor final : public Executor {
   ParameterServers* const servers_;
   WorkSource* source_ = nullptr;
   TraceSink* trace_ = nullptr;
+  std::unique_ptr<LaneBoard> board_;  // null while stopped, and where there is none
   LaneCounts lanes_;
   std::atomic<bool> stopping_ = false;
   Semaphore stream_leave_, channel_leave_, pull_leave_;

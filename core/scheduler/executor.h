@@ -25,6 +25,7 @@
 #include "core/scheduler/order_source.h"
 #include "core/step/task.h"
 #include "core/step/task_body.h"
+#include "core/trace/lane_board.h"
 #include "core/trace/trace_sink.h"
 
 namespace hocket {
@@ -146,6 +147,20 @@ inline constexpr TaskLane kOtherLanes[] = {TaskLane::host, TaskLane::to_device, 
 /// follows the `streams`, copies to the device are lane 0, copies to the host lane 1.
 constexpr std::int32_t traced_lane(TaskLane lane, int streams) {
   return lane == TaskLane::host ? streams : lane == TaskLane::to_device ? 0 : 1;
+}
+
+/// Returns the lanes that traces have of such an executor.
+constexpr BoardLanes board_lanes(const LaneCounts& lanes) {
+  return {.compute = lanes.streams + (lanes.is_placed ? 1 : 0),
+          .communication = lanes.channels * (lanes.is_served ? 2 : 1),
+          .copy = lanes.is_placed ? 2 : 0};
+}
+
+/// Returns the rank at the other end of a message, kNoPeer for other work. `rank` is this one.
+inline std::int32_t peer_rank_of(const CollectiveWork& work, const Mesh& mesh, int rank) {
+  if (!is_message(work.kind)) return kNoPeer;
+  return static_cast<std::int32_t>(
+      mesh.rank_at(work.group.axes, rank, static_cast<std::int64_t>(work.peer)));
 }
 
 /// Numbers of sleeping streams, channels and channels of pulls to wake, and whether to wake the

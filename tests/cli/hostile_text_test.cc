@@ -16,6 +16,7 @@
 #include "core/base/json.h"
 #include "core/base/text.h"
 #include "core/protocol/job_message.h"
+#include "core/trace/lane_board.h"
 #include "tests/archive/studies/kept_study.h"
 #include "tests/cli/answer.h"
 #include "tests/cli/full_store.h"
@@ -92,6 +93,15 @@ class HostileText : public ::testing::Test {
     daemon_store_ = must(open_store(store_.path()));
     daemon_ = std::make_unique<RunningDaemon>(*daemon_store_);
     add_job();
+    show_lanes();
+  }
+
+  /// Makes this process a rank whose lanes run tasks of hostile names, cut at different places.
+  void show_lanes() {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const std::size_t begin = bytes_.size() * static_cast<std::size_t>(lane) / kLanes;
+      board_->begin({.lane = lane, .name = std::string_view(bytes_).substr(begin)});
+    }
   }
 
   void add_job() {
@@ -138,7 +148,9 @@ class HostileText : public ::testing::Test {
   }
 
   const ScopedEnvironment no_daemon_{"HOCKET_DAEMON", nullptr};
+  static constexpr int kLanes = 4;
   const std::string end_ = hostile(true), bytes_ = hostile(false);
+  const std::unique_ptr<LaneBoard> board_ = LaneBoard::open(Mesh(), 0, {.compute = kLanes});
   const FullStore store_{end_};
   std::unique_ptr<Store> daemon_store_;
   std::unique_ptr<RunningDaemon> daemon_;
@@ -247,6 +259,7 @@ TEST_F(HostileText, IsTextInEveryViewOfEveryVerb) {
          place);
   }
   each("top", {{"--once"}, {"--count", "1"}}, daemon);
+  each("top", {{"--ranks", "--once"}}, {});
   each("stragglers", {{"--job", "job-1"}}, daemon);
   each("profile", {{"job-1"}}, with(daemon, {"--wait", "0"}));
   for (const std::string& one : Words{"1", "no" + bytes_}) {

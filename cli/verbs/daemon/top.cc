@@ -1,22 +1,29 @@
-// hocket top: shows the jobs that a daemon knows while they train.
+// hocket top: shows the jobs that a daemon knows while they train, or what the ranks on this
+// machine run.
 
 #include <poll.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/inputs/access/daemon_access.h"
 #include "cli/output/terminal.h"
 #include "cli/output/value_text.h"
 #include "cli/process/interrupt.h"
 #include "cli/verbs/verb.h"
-#include "cli/views/top_data.h"
-#include "cli/views/top_view.h"
+#include "cli/views/top/ranks_view.h"
+#include "cli/views/top/top_data.h"
+#include "cli/views/top/top_view.h"
 #include "core/base/text.h"
+#include "core/host/shown_ranks.h"
 #include "store/open.h"
 #include "tuner/trial/cancel.h"
 
@@ -30,6 +37,8 @@ struct TopOptions {
   std::string interval = "2s";
   std::int64_t count = 0;
   bool once = false;
+  bool ranks = false;
+  std::vector<std::int64_t> pids = {};
 };
 
 constexpr std::size_t kTopTextLimitBytes = 400;
@@ -45,14 +54,23 @@ bool may_pass(const Error& error) {
   return error.code == ErrorCode::unavailable || error.code == ErrorCode::timed_out;
 }
 
-/// The latest data; kept while the daemon is unreachable.
 class Picture {
  public:
-  Picture(HttpClient& client, std::string daemon) : client_(client) {
+  virtual ~Picture() = default;
+
+  /// Looks at what there is now.
+  virtual Result<void> refresh() = 0;
+  virtual std::vector<std::string> lines(const TopSize& size) const = 0;
+};
+
+/// The latest data of a daemon; kept while that is unreachable.
+class JobsPicture final : public Picture {
+ public:
+  JobsPicture(HttpClient& client, std::string daemon) : client_(client) {
     shown_.daemon = std::move(daemon);
   }
 
-  Result<void> refresh() {
+  Result<void> refresh() override {
     auto data = fetch_top(client_);
     if (data) {
       shown_.data = std::move(*data);
@@ -65,11 +83,11 @@ class Picture {
     return failure(data.error());
   }
 
-  TopShown shown() const {
+  std::vector<std::string> lines(const TopSize& size) const override {
     TopShown shown = shown_;
     shown.at_unix_ns = system_unix_ns();
     if (since_) shown.trouble_since_ns = std::chrono::nanoseconds(now() - *since_).count();
-    return shown;
+    return top_lines(shown, size);
   }
 
  private:
@@ -78,13 +96,50 @@ class Picture {
   std::optional<SteadyTime> since_;  ///< start of the current outage
 };
 
+/// Keeps the ranks of these processes alone, and says which of them have none.
+void choose(const std::vector<std::int64_t>& pids, ShownRanks& found) {
+  std::erase_if(found.ranks, [&](const ShownRank& rank) {
+    return std::ranges::find(pids, rank.pid) == pids.end();
+  });
+  found.problems.clear();
+  for (const std::int64_t pid : pids) {
+    if (std::ranges::find(found.ranks, pid, &ShownRank::pid) != found.ranks.end()) continue;
+    found.problems.push_back("process " + std::to_string(pid) +
+                             " shows no lanes: it is gone, another user's, or no job on hocket's "
+                             "scheduler of this version");
+  }
+}
+
+/// The ranks on this machine, as they were when it looked last.
+class RanksPicture final : public Picture {
+ public:
+  /// Only these processes; none: all.
+  explicit RanksPicture(std::vector<std::int64_t> pids) : pids_(std::move(pids)) {}
+
+  Result<void> refresh() override {
+    shown_.found = shown_ranks();
+    shown_.at_unix_ns = system_unix_ns();
+    shown_.at_coarse_ns = coarse_monotonic_ns();
+    if (!pids_.empty()) choose(pids_, shown_.found);
+    return {};
+  }
+
+  std::vector<std::string> lines(const TopSize& size) const override {
+    return rank_lines(shown_, size);
+  }
+
+ private:
+  const std::vector<std::int64_t> pids_;
+  RanksShown shown_;
+};
+
 /// Draws the picture, and again after each change of the screen's size, until `until` or the
 /// interrupt.
 void show(const Picture& picture, TerminalScreen& screen, SteadyTime until,
           const CancelToken& interrupted) {
   for (;;) {
     const TerminalSize size = screen.size();
-    screen.draw(top_lines(picture.shown(), {size.columns, size.rows}));
+    screen.draw(picture.lines({size.columns, size.rows}));
     pollfd files[] = {{interrupted.fd(), POLLIN, 0}, {screen.resized_fd(), POLLIN, 0}};
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now()).count();
     if (left <= 0 || poll(files, 2, static_cast<int>(left)) == 0 || interrupted.cancelled()) return;
@@ -94,9 +149,7 @@ void show(const Picture& picture, TerminalScreen& screen, SteadyTime until,
 /// Prints the picture, with an empty line between two pictures.
 void print(const Picture& picture, std::ostream& out, std::int64_t printed) {
   if (printed > 0) out << '\n';
-  for (const auto& line : top_lines(picture.shown(), {.width = kPrintedColumns})) {
-    out << line << '\n';
-  }
+  for (const auto& line : picture.lines({.width = kPrintedColumns})) out << line << '\n';
   out << std::flush;
 }
 
@@ -132,21 +185,27 @@ Result<int> top(const TopOptions& options, VerbContext& context) {
                    "--interval: expected 100ms to 1h, found " +
                        printable(options.interval, kTopTextLimitBytes));
   }
+  const std::int64_t count = options.once ? 1 : options.count;
+  if (options.ranks) {
+    RanksPicture picture(options.pids);
+    const InterruptThread interrupt([] {});
+    return follow(picture, *interval_ns, count, context, interrupt.interrupted());
+  }
   auto access = daemon_access(options.daemon);
   HOCKET_TRY(access);
   const std::string daemon = to_string(access->address);
   HttpClient client(std::move(*access));
-  Picture picture(client, daemon);
+  JobsPicture picture(client, daemon);
   const InterruptThread interrupt([&] { client.end_by(deadline_after_ns(0)); });
-  return follow(picture, *interval_ns, options.once ? 1 : options.count, context,
-                interrupt.interrupted());
+  return follow(picture, *interval_ns, count, context, interrupt.interrupted());
 }
 
 }  // namespace
 
 void add_top(CLI::App& program, VerbAction& action) {
   auto options = std::make_shared<TopOptions>();
-  auto* verb = program.add_subcommand("top", "watch the jobs that a daemon knows as they train");
+  auto* verb =
+      program.add_subcommand("top", "watch the jobs of a daemon, or the ranks here, as they train");
   add_daemon_option(*verb, options->daemon);
   verb->add_option("--interval", options->interval, "time between two looks")
       ->capture_default_str();
@@ -155,7 +214,14 @@ void add_top(CLI::App& program, VerbAction& action) {
       ->capture_default_str()
       ->check(CLI::Range(0, 1'000'000))
       ->excludes(once);
-  verb->footer("Example:\n  hocket top --interval 5s\n");
+  auto* ranks =
+      verb->add_flag("--ranks", options->ranks,
+                     "what each lane of the ranks on this machine runs, without a daemon");
+  ranks->excludes(verb->get_option("--daemon"));
+  verb->add_option("--pid", options->pids, "only the ranks of these processes")
+      ->needs(ranks)
+      ->check(CLI::PositiveNumber);
+  verb->footer("Examples:\n  hocket top --interval 5s\n  hocket top --ranks --once\n");
   verb->callback(
       [options, &action] { action = [options](VerbContext& c) { return top(*options, c); }; });
 }

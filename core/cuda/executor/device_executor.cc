@@ -41,6 +41,7 @@ void DeviceExecutor::start(WorkSource& source, TraceSink* trace, const LaneCount
   HOCKET_CHECK(threads_.empty(), "stop before you start again");
   source_ = &source;
   trace_ = trace;
+  board_ = LaneBoard::open(groups_.mesh(), rank(), board_lanes(lanes));
   stopping_ = false;
   // Initially each kind of work may be taken.
   woken_ = {.compute = true, .parts = true, .lanes = {}};
@@ -74,6 +75,7 @@ void DeviceExecutor::stop(bool failed) {
     messages_.abort();
   }
   threads_.clear();
+  board_.reset();
 }
 
 void DeviceExecutor::run(const LaneCounts& lanes) {
@@ -87,7 +89,7 @@ void DeviceExecutor::run(const LaneCounts& lanes) {
 Result<std::unique_ptr<Issuer>> DeviceExecutor::open(const LaneCounts& lanes) {
   HOCKET_TRY(driver_.use_device());
   HOCKET_TRY(groups_.open(lanes.channels));
-  auto queues = DeviceQueues::open(driver_, lanes, trace_, clock_);
+  auto queues = DeviceQueues::open(driver_, lanes, trace_, clock_, board_.get());
   HOCKET_TRY(queues);
   const IssuerParts parts{.source = *source_,
                           .driver = driver_,

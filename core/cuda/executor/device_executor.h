@@ -25,6 +25,9 @@
 // Under order=negotiated, rank 0 chooses among collectives whose inputs the device has computed.
 // The other orders are known beforehand, so their collectives are issued ahead like all other work.
 //
+// The rank's board shows of each stream the first work that had not run when the device was last
+// asked, which it is while anything is in flight. Of a step that runs as a graph it shows the step.
+//
 // When work is in flight and none has completed within the limit, a rank or the device is
 // considered dead: the collectives are aborted and the source fails.
 //
@@ -106,6 +109,7 @@ class DeviceExecutor final : public Executor {
   const DeviceExecutorOptions options_;
   WorkSource* source_ = nullptr;
   TraceSink* trace_ = nullptr;
+  std::unique_ptr<LaneBoard> board_;  // null while stopped, and where there is none
 
   std::mutex mutex_;
   // Guarded by mutex_; written by wake() and stop(), read by the issuing thread.

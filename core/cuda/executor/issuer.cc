@@ -66,8 +66,7 @@ Result<bool> Issuer::issue_lane(TaskLane lane) {
   const bool was_idle = !has_work_in_flight();
   const bool computes = lane == TaskLane::host;
   const int streams = static_cast<int>(queues_->mapping().compute_streams());
-  DeviceWork done{{.step = work.step, .is_part = false, .part_bytes = 0},
-                  {computes ? TraceKind::compute : TraceKind::copy, traced_lane(lane, streams),
+  DeviceWork done{{computes ? TraceKind::compute : TraceKind::copy, traced_lane(lane, streams),
                    *work.name, work.step, 0, 0, work.bytes, work.task}};
   {
     const TaskMark mark(parts_.marker, work.step, work.task);
@@ -83,8 +82,7 @@ Result<bool> Issuer::issue_lane(TaskLane lane) {
 Result<void> Issuer::run_compute(const ComputeWork& work) {
   const bool was_idle = !has_work_in_flight();
   const TaskId traced = work.whole_step ? kWholeStep : work.task;
-  DeviceWork done{{.step = work.step, .is_part = false, .part_bytes = 0},
-                  {TraceKind::compute, 0, *work.name, work.step, 0, 0, 0, traced}};
+  DeviceWork done{{TraceKind::compute, 0, *work.name, work.step, 0, 0, 0, traced}};
   if (work.whole_step) {
     if (auto ok = run_step(work, done); !ok) return ok;
   } else {
@@ -138,9 +136,9 @@ Result<Issuer::PartTurn> Issuer::issue_part() {
 
 Result<void> Issuer::run_part(const PartWork& part) {
   const bool was_idle = !has_work_in_flight();
-  DeviceWork done{{.step = part.step, .is_part = true, .part_bytes = part.bytes},
-                  {TraceKind::communication, 0, part.name, part.step, 0, 0, part.bytes, part.task,
-                   part.sequence, part.collective.kind, part.collective.group}};
+  DeviceWork done{{TraceKind::communication, 0, part.name, part.step, 0, 0, part.bytes, part.task,
+                   part.sequence, part.collective.kind, part.collective.group},
+                  peer_rank_of(part.collective, parts_.groups.mesh(), parts_.groups.rank())};
   if (exchanges_) {
     const auto begun = issue_.begin_part(part, &done);
     HOCKET_TRY(begun);

@@ -22,6 +22,7 @@ Result<StreamPosition> TaskIssue::compute(std::span<const Access> accesses, Task
                                           DeviceWork* work) {
   const StreamPlacement& placement = queues_.mapping().place_compute(accesses);
   const StreamPosition position = placement.position;
+  if (work) work->traced.lane = static_cast<std::int32_t>(position.stream);
   const auto stream = queues_.begin(placement, work);
   HOCKET_TRY(stream);
   Result<void> ok = memory_.begin_task(accesses, *stream);
@@ -31,7 +32,6 @@ Result<StreamPosition> TaskIssue::compute(std::span<const Access> accesses, Task
     return failure(launched.error().in("launching its work"));
   memory_.end_task(accesses, last_used_);
   ok = release_here(position, *stream);
-  if (work) work->traced.lane = static_cast<std::int32_t>(position.stream);
   if (ok) ok = queues_.end(position, work);
   if (ok) ok = release_late();
   HOCKET_TRY(ok);
@@ -75,14 +75,14 @@ Result<TaskIssue::BegunPart> TaskIssue::begin_part(const PartWork& part, DeviceW
   const StreamPlacement& placement =
       mapping.place_part(part.task, part.accesses, groups_.channel_number(part), also_after);
   const StreamPosition position = placement.position;
+  const auto channel = static_cast<int>(position.stream - mapping.compute_streams());
+  if (work) work->traced.lane = channel;
   const auto stream = queues_.begin(placement, work);
   HOCKET_TRY(stream);
-  return BegunPart{position, *stream,
-                   static_cast<int>(position.stream - mapping.compute_streams())};
+  return BegunPart{position, *stream, channel};
 }
 
-Result<void> TaskIssue::end_part(const BegunPart& begun, DeviceWork* work) {
-  if (work) work->traced.lane = begun.channel;
+Result<void> TaskIssue::end_part(const BegunPart& begun, const DeviceWork* work) {
   return queues_.end(begun.position, work);
 }
 

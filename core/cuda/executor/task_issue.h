@@ -54,7 +54,7 @@ class TaskIssue {
   /// of them waits for the part.
   Result<BegunPart> begin_part(const PartWork& part, DeviceWork* work,
                                std::span<const StreamPosition> also_after = {});
-  Result<void> end_part(const BegunPart& begun, DeviceWork* work);
+  Result<void> end_part(const BegunPart& begun, const DeviceWork* work);
 
  private:
   struct LateRelease {

@@ -10,18 +10,19 @@
 namespace hocket {
 
 DeviceQueues::DeviceQueues(DeviceDriver& driver, const LaneCounts& lanes, TraceSink* trace,
-                           const Clock& clock)
+                           const Clock& clock, LaneBoard* board)
     : driver_(driver),
       mapping_(lanes.streams, lanes.channels, lanes.is_placed),
       trace_(trace),
       clock_(clock),
+      board_(board),
       untimed_(driver, EventTiming::none),
       timed_(driver, EventTiming::timed) {}
 
 Result<std::unique_ptr<DeviceQueues>> DeviceQueues::open(DeviceDriver& driver,
                                                          const LaneCounts& lanes, TraceSink* trace,
-                                                         const Clock& clock) {
-  std::unique_ptr<DeviceQueues> queues(new DeviceQueues(driver, lanes, trace, clock));
+                                                         const Clock& clock, LaneBoard* board) {
+  std::unique_ptr<DeviceQueues> queues(new DeviceQueues(driver, lanes, trace, clock, board));
   for (std::uint32_t i = 0; i < queues->mapping_.streams(); ++i) {
     const bool computes = i < queues->mapping_.compute_streams();
     const auto stream =
@@ -76,6 +77,7 @@ Result<DeviceStream> DeviceQueues::begin(const StreamPlacement& placement, const
     const Entry& entry = before.entries[wait.number - before.first_number];
     HOCKET_TRY(driver_.wait(queue.stream, entry.end));
   }
+  if (board_ && work && queue.entries.size() == 0) show(queue, work->traced, work->peer_rank);
   decide_timing(work, queue);
   if (queue.timing != Timing::none) {
     const auto begun = record(timed_, queue.stream);
@@ -107,8 +109,11 @@ Result<void> DeviceQueues::end(StreamPosition position, const DeviceWork* work) 
   entry.timing = std::exchange(queue.timing, Timing::none);
   entry.is_told = std::exchange(queue.is_told, false);
   entry.has_work = work != nullptr;
-  if (work) entry.completed = work->completed;
-  if (entry.timing != Timing::none || entry.is_told) entry.traced = work->traced;
+  if (work) entry.completed = work->completed();
+  if (entry.timing != Timing::none || entry.is_told || (board_ && work)) {
+    entry.traced = work->traced;
+    entry.peer_rank = work->peer_rank;
+  }
   ++in_flight_;
   return {};
 }
@@ -161,6 +166,19 @@ Result<void> DeviceQueues::put_away(const Entry& entry) {
   return {};
 }
 
+void DeviceQueues::show(Queue& queue, const TraceEvent& work, std::int32_t peer_rank) {
+  board_->begin(work, peer_rank);
+  queue.is_shown = true;
+  queue.shown_kind = work.kind;
+  queue.shown_lane = work.lane;
+}
+
+void DeviceQueues::show_first(Queue& queue) {
+  if (queue.entries.size() > 0 && queue.entries[0].has_work)
+    return show(queue, queue.entries[0].traced, queue.entries[0].peer_rank);
+  if (std::exchange(queue.is_shown, false)) board_->end(queue.shown_kind, queue.shown_lane);
+}
+
 Result<void> DeviceQueues::poll(std::vector<CompletedWork>& completed) {
   for (std::uint32_t stream = 0; stream < queues_.size(); ++stream) {
     Queue& queue = queues_[stream];
@@ -178,6 +196,7 @@ Result<void> DeviceQueues::poll(std::vector<CompletedWork>& completed) {
     queue.entries.drop_first(*run);
     queue.first_number += *run;
     in_flight_ -= *run;
+    if (board_) show_first(queue);
     mapping_.completed({stream, queue.first_number - 1});
   }
   return {};

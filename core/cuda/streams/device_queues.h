@@ -28,6 +28,7 @@
 #include "core/cuda/streams/stream_mapping.h"
 #include "core/cuda/streams/stream_queues.h"
 #include "core/scheduler/executor.h"
+#include "core/trace/lane_board.h"
 #include "core/trace/trace_sink.h"
 
 namespace hocket {
@@ -36,9 +37,11 @@ class DeviceQueues final : public StreamQueues {
  public:
   /// Creates the streams; all but those that compute are urgent. `trace`, if not null,
   /// receives what it wants of the work that has run, with device times converted to the time of
-  /// `clock`. All arguments must outlive the queues.
+  /// `clock`. `board`, if not null, shows of each stream the first work that has not run, as of the
+  /// last poll(). All arguments must outlive the queues.
   static Result<std::unique_ptr<DeviceQueues>> open(DeviceDriver& driver, const LaneCounts& lanes,
-                                                    TraceSink* trace, const Clock& clock);
+                                                    TraceSink* trace, const Clock& clock,
+                                                    LaneBoard* board = nullptr);
   /// Work in the streams need not have run.
   ~DeviceQueues() override;
   DeviceQueues(const DeviceQueues&) = delete;
@@ -66,8 +69,9 @@ class DeviceQueues final : public StreamQueues {
     Timing timing = Timing::none;
     bool has_work = false;
     bool is_told = false;  ///< recorded without times of the device (TraceDetail::order)
+    std::int32_t peer_rank = kNoPeer;
     CompletedWork completed;
-    TraceEvent traced;  ///< only with timing, or if it is told
+    TraceEvent traced;  ///< only with timing, if it is told, or with a board
   };
   struct Queue {
     DeviceStream stream;
@@ -77,9 +81,14 @@ class DeviceQueues final : public StreamQueues {
     DeviceEvent begun;
     Timing timing = Timing::none;
     bool is_told = false;
+    // Lane that the board shows as running:
+    bool is_shown = false;
+    TraceKind shown_kind = TraceKind::compute;
+    std::int32_t shown_lane = 0;
   };
 
-  DeviceQueues(DeviceDriver& driver, const LaneCounts& lanes, TraceSink* trace, const Clock& clock);
+  DeviceQueues(DeviceDriver& driver, const LaneCounts& lanes, TraceSink* trace, const Clock& clock,
+               LaneBoard* board);
   /// Decides for the task that `queue` is about to take.
   void decide_timing(const DeviceWork* work, Queue& queue);
   /// Events of timed tasks' ends, and all begins, are timed.
@@ -87,6 +96,9 @@ class DeviceQueues final : public StreamQueues {
   Result<DeviceEvent> record(DeviceEventPool& events, DeviceStream stream);
   /// Returns the events of an entry that has run to their pools, and traces the entry.
   Result<void> put_away(const Entry& entry);
+  /// Says on the board what a stream runs.
+  void show(Queue& queue, const TraceEvent& work, std::int32_t peer_rank);
+  void show_first(Queue& queue);
   /// Returns how many of the queue's entries have run.
   Result<std::size_t> count_run(const Queue& queue);
 
@@ -94,6 +106,7 @@ class DeviceQueues final : public StreamQueues {
   StreamMapping mapping_;
   TraceSink* const trace_;
   const Clock& clock_;
+  LaneBoard* const board_;
   DeviceEventPool untimed_, timed_;
   std::optional<DeviceTimeline> timeline_;  // only with a trace
   std::int64_t newest_step_ = -1;           // latest step whose begin is timed; -1: none yet

@@ -3,19 +3,29 @@
 // Streams into which tasks are put according to a StreamMapping: streams that run
 // (device_queues.h), and those of a step captured as a graph (step_graph.h). One thread uses them.
 
+#include <cstdint>
+
 #include "core/base/result.h"
 #include "core/cuda/driver/device_driver.h"
 #include "core/cuda/streams/stream_mapping.h"
 #include "core/scheduler/executor.h"
+#include "core/trace/lane_board.h"
 #include "core/trace/trace_sink.h"
 
 namespace hocket {
 
-/// A task or part as it is reported when it has run.
+/// A task, or a part of a communication, in a stream.
 struct DeviceWork {
-  CompletedWork completed;
   /// Its trace record, without the times.
   TraceEvent traced;
+  /// Rank at the other end of a message.
+  std::int32_t peer_rank = kNoPeer;
+
+  /// Returns what is reported when it has run.
+  CompletedWork completed() const {
+    const bool is_part = traced.kind == TraceKind::communication;
+    return {.step = traced.step, .is_part = is_part, .part_bytes = is_part ? traced.bytes : 0};
+  }
 };
 
 class StreamQueues {

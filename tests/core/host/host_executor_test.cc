@@ -6,6 +6,7 @@
 #include <future>
 #include <optional>
 
+#include "tests/core/host/own_lanes.h"
 #include "tests/core/host/ranks.h"
 #include "tests/core/one_part_source.h"
 
@@ -132,6 +133,85 @@ TEST(HostExecutor, AFailureNamesTheKindOfCollective) {
     ASSERT_TRUE(error);
     EXPECT_EQ(error->message, std::string(words) + ": another rank is gone");
   }
+}
+
+/// Returns the lanes that have work, of all ranks of this process, as lines of text.
+std::vector<std::string> running_here() {
+  std::vector<std::string> running;
+  for (const RankLanes& rank : own_lanes()) {
+    for (const ShownLane& lane : rank.lanes) {
+      if (lane.state == LaneState::waiting) continue;
+      std::string text = std::to_string(rank.rank) + ": " + lane.name + " of step " +
+                         std::to_string(lane.step) + " in lane " + std::to_string(lane.lane);
+      if (lane.kind == TraceKind::communication)
+        text += ", " + std::string(to_string(lane.collective)) + " of " +
+                std::to_string(lane.bytes) + " B, " + rank.mesh.name_of(lane.group) + ", peer " +
+                std::to_string(lane.peer_rank);
+      running.push_back(text);
+    }
+  }
+  return running;
+}
+
+/// Awaits what ranks show: they run by themselves.
+void await_running(const std::vector<std::string>& wanted) {
+  for (;;) {
+    const auto running = running_here();
+    if (running == wanted) return;
+    std::this_thread::yield();
+  }
+}
+
+TEST(HostExecutor, ShowsWhatEachLaneRuns) {
+  SteadyClock clock;
+  LocalGroup group(1);
+  const auto collective = group.join(0);
+  HostExecutor executor(*collective, clock);
+  Scheduler scheduler({.streams = 2}, executor);
+  std::promise<void> gate;
+  scheduler.compute({.name = "soon over"}, {}, [] {});
+  ASSERT_TRUE(scheduler.end_step());
+  ASSERT_TRUE(scheduler.synchronize());
+  scheduler.compute({.name = "forward"}, {}, [&] { gate.get_future().wait(); });
+  const auto is_of = [](const std::string& running, std::string_view task) {
+    return running.starts_with("0: " + std::string(task) + " in lane ");
+  };
+  std::vector<std::string> running;
+  do {
+    running = running_here();
+    // A stream shows the task before until it sleeps.
+    for (const std::string& each : running)
+      EXPECT_TRUE(is_of(each, "soon over of step 0") || is_of(each, "forward of step 1")) << each;
+  } while (running.size() != 1 || !is_of(running[0], "forward of step 1"));
+  gate.set_value();
+  ASSERT_TRUE(scheduler.synchronize());
+  await_running({});
+}
+
+TEST(HostExecutor, ShowsWhichRankAMessageWaitsFor) {
+  const Mesh mesh = Mesh::make({{"pipeline", 2}, {"data", 2}}, {4, 4}).value();
+  LocalGroup group(mesh, 60'000'000'000);
+  std::promise<void> arrived;
+  const auto gate = arrived.get_future().share();
+  std::vector<std::jthread> ranks;
+  for (int rank = 0; rank < 4; ++rank) {
+    ranks.emplace_back([&, rank] {
+      SteadyClock clock;
+      const auto collective = group.join(rank);
+      HostExecutor executor(*collective, clock);
+      Scheduler scheduler({.order = CollectiveOrder::fifo}, executor);
+      std::vector<float> values(256);
+      const DataId data = scheduler.add_data();
+      const CollectiveGroup pipeline{AxisSet::of(0), GroupTier::whole};
+      // Rank 1 sends nothing until the test has seen rank 3 wait.
+      if (rank == 1) gate.wait();
+      if (rank == 1) scheduler.send({.name = "activations"}, data, values, pipeline, 1);
+      if (rank == 3) scheduler.receive({.name = "activations"}, data, values, pipeline, 0);
+      EXPECT_TRUE(scheduler.synchronize());
+    });
+  }
+  await_running({"3: activations of step 0 in lane 0, receive of 1024 B, pipeline, peer 1"});
+  arrived.set_value();
 }
 
 }  // namespace

@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <string_view>
+
 #include "tests/core/cuda/model_device.h"
+#include "tests/core/host/own_lanes.h"
 #include "tests/set_clock.h"
 
 namespace hocket {
@@ -19,7 +23,7 @@ class DeviceQueuesTest : public testing::Test {
  protected:
   void put_one(std::int64_t step) {
     const StreamPlacement placement = queues_->mapping().place_compute({});
-    const DeviceWork work{{.step = step}, {}};
+    const DeviceWork work{{.name = "task", .step = step}};
     ASSERT_TRUE(queues_->begin(placement, &work));
     ASSERT_TRUE(queues_->end(placement.position, &work));
   }
@@ -90,6 +94,70 @@ TEST_F(DeviceQueuesTest, AStreamWaitsForWhatItsPlacementSays) {
   ASSERT_TRUE(queues_->begin(part, nullptr));
   EXPECT_EQ(device_.waits(), 1);
   EXPECT_EQ(device_.idle_waits(), 0);
+}
+
+/// A compute stream and a channel that show what they run.
+class ShownQueuesTest : public testing::Test {
+ protected:
+  /// Puts work of this name, or a piece of memory's end, into the stream.
+  void put(std::string_view name) {
+    const StreamPlacement placement = queues_->mapping().place_compute({});
+    const DeviceWork work{{.name = name, .step = 3}};
+    const DeviceWork* const done = name.empty() ? nullptr : &work;
+    ASSERT_TRUE(queues_->begin(placement, done));
+    ASSERT_TRUE(queues_->end(placement.position, done));
+  }
+  std::size_t poll() {
+    std::vector<CompletedWork> completed;
+    EXPECT_TRUE(queues_->poll(completed));
+    return completed.size();
+  }
+  /// Returns what the stream shows, "" if it waits.
+  static std::string shown() {
+    const ShownLane lane = own_lanes().at(0).lanes.at(0);
+    return lane.state == LaneState::running ? lane.name : "";
+  }
+
+  SetClock clock_;
+  ModelDevice device_;
+  std::unique_ptr<LaneBoard> board_ =
+      LaneBoard::open(Mesh(), 0, {.compute = 1, .communication = 1});
+  std::unique_ptr<DeviceQueues> queues_ =
+      DeviceQueues::open(device_, {.streams = 1, .channels = 1}, nullptr, clock_, board_.get())
+          .value();
+};
+
+TEST_F(ShownQueuesTest, AStreamShowsTheFirstWorkThatHasNotRun) {
+  const std::array<std::string_view, 4> names = {"forward", "backward", "update", "copy"};
+  device_.hold();
+  EXPECT_EQ(shown(), "");
+  for (const std::string_view name : names) {
+    put(name);
+    EXPECT_EQ(shown(), "forward");
+  }
+  device_.release();
+  for (std::size_t run = 0; run < names.size();) {
+    run += poll();
+    EXPECT_EQ(shown(), run < names.size() ? names[run] : "");
+  }
+}
+
+TEST_F(ShownQueuesTest, AStreamThatFreesMemoryShowsNoWork) {
+  int freeing = 0;
+  for (int round = 0; round < 200; ++round) {
+    device_.hold();
+    put("forward");
+    put("");
+    put("backward");
+    device_.release();
+    while (queues_->in_flight() > 0) {
+      poll();
+      constexpr std::array<std::string_view, 4> kShown = {"", "backward", "", "forward"};
+      EXPECT_EQ(shown(), kShown.at(queues_->in_flight()));
+      if (queues_->in_flight() == 2) ++freeing;
+    }
+  }
+  EXPECT_GT(freeing, 0);
 }
 
 TEST_F(DeviceQueuesTest, PassesOnWhatTheDriverSays) {

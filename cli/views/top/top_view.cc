@@ -1,4 +1,4 @@
-#include "cli/views/top_view.h"
+#include "cli/views/top/top_view.h"
 
 #include <algorithm>
 #include <array>
@@ -6,24 +6,13 @@
 #include <cstdio>
 
 #include "cli/output/columns.h"
+#include "cli/output/fitted_table.h"
 #include "cli/output/value_text.h"
 
 namespace hocket {
 namespace {
 
-constexpr std::size_t kGap = 2;
 constexpr std::size_t kWidestBusy = 24;
-
-/// A column of the table; one cell per job.
-struct Column {
-  const char* heading;
-  int worth;          ///< the column with the lowest value is dropped first if space is short
-  bool right;         ///< aligned right
-  std::size_t least;  ///< minimum width of text that may be cut; 0: it must not be cut
-  std::size_t most = std::string::npos;
-  std::vector<std::string> cells = {};
-  std::size_t width = 0;
-};
 
 std::string iteration_text(double iteration_ns) {
   if (iteration_ns <= 0) return "-";
@@ -85,66 +74,23 @@ std::vector<std::string> remarks_of(const TopJob& job) {
   return remarks;
 }
 
-std::vector<Column> columns_of_jobs(const std::vector<const TopJob*>& jobs) {
-  std::vector<Column> columns = {{"job", 8, false, 15},   {"ranks", 4, true, 0},
-                                 {"step", 5, true, 0},    {"iteration", 7, true, 0},
-                                 {"exposed", 6, true, 0}, {"busy", 2, false, 0, kWidestBusy},
-                                 {"version", 3, true, 0}, {"last change", 1, false, 10}};
+FittedTable table_of(const std::vector<const TopJob*>& jobs) {
+  FittedTable table({{"job", 8, false, 15},
+                     {"ranks", 4, true},
+                     {"step", 5, true},
+                     {"iteration", 7, true},
+                     {"exposed", 6, true},
+                     {"busy", 2, false, 0, kWidestBusy},
+                     {"version", 3, true},
+                     {"last change", 1, false, 10}});
   for (const TopJob* job : jobs) {
-    const std::string cells[] = {job->connected ? job->name : job->name + " (away)",
-                                 job->ranks > 0 ? std::to_string(job->ranks) : "-",
-                                 std::to_string(job->step),
-                                 iteration_text(job->iteration_ns),
-                                 job->exposed_share ? percent_text(*job->exposed_share) : "-",
-                                 busy_text(job->lanes),
-                                 job->version > 0 ? std::to_string(job->version) : "own",
-                                 job->last_change};
-    for (std::size_t i = 0; i < columns.size(); ++i) columns[i].cells.push_back(cells[i]);
+    table.add({job->connected ? job->name : job->name + " (away)",
+               job->ranks > 0 ? std::to_string(job->ranks) : "-", std::to_string(job->step),
+               iteration_text(job->iteration_ns),
+               job->exposed_share ? percent_text(*job->exposed_share) : "-", busy_text(job->lanes),
+               job->version > 0 ? std::to_string(job->version) : "own", job->last_change});
   }
-  for (Column& column : columns) {
-    column.width = hocket::columns_of(column.heading);
-    for (const auto& cell : column.cells)
-      column.width = std::max(column.width, hocket::columns_of(cell));
-    column.width = std::min(column.width, column.most);
-  }
-  return columns;
-}
-
-std::size_t least_of(const Column& column) {
-  return column.least == 0 ? column.width : std::min(column.least, column.width);
-}
-
-/// Drops columns that do not fit `width`, and distributes the remaining space.
-void fit(std::vector<Column>& columns, std::size_t width) {
-  const auto needed = [&] {
-    std::size_t sum = kGap * (columns.size() - 1);
-    for (const Column& column : columns) sum += least_of(column);
-    return sum;
-  };
-  while (columns.size() > 1 && needed() > width)
-    columns.erase(std::ranges::min_element(columns, {}, &Column::worth));
-  std::size_t spare = width > needed() ? width - needed() : 0;
-  for (Column& column : columns) {
-    const std::size_t wanted = column.width;
-    column.width = std::min(least_of(column), width);
-    // The first column takes at most half of the space that the last one could also use.
-    const bool is_first = &column == &columns.front();
-    const bool shares = is_first && columns.back().least > 0 && columns.size() > 1;
-    const std::size_t more =
-        std::min(wanted - std::min(wanted, column.width), shares ? (spare + 1) / 2 : spare);
-    column.width += more;
-    spare -= more;
-  }
-}
-
-std::string line_of(const std::vector<Column>& columns, std::size_t row) {
-  std::string line;
-  for (const Column& column : columns) {
-    if (!line.empty()) line += std::string(kGap, ' ');
-    const std::string cell = row == 0 ? column.heading : column.cells[row - 1];
-    line += column.right ? fitted_right(cell, column.width) : fitted(cell, column.width);
-  }
-  return line;
+  return table;
 }
 
 std::string heading_of(const TopShown& shown) {
@@ -169,12 +115,6 @@ std::string push_of(const TopData& data) {
                      " by " + push.who + ", " + push.stage + ", " + time_text(push.at_unix_ns) +
                      " (" + push.origin + ")";
   return push.note.empty() ? text : text + ": " + push.note;
-}
-
-std::string trimmed(const std::string& text, std::size_t width) {
-  std::string line = fitted(text, width);
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line;
 }
 
 /// Returns how many of the jobs, which take a line each and one for each remark, fit into `room`
@@ -207,17 +147,16 @@ std::vector<std::string> top_lines(const TopShown& shown, const TopSize& size) {
     more = jobs.size() - fitting;
     jobs.resize(fitting);
   }
-  auto columns = columns_of_jobs(jobs);
-  fit(columns, size.width);
-  for (std::size_t row = 0; row <= jobs.size(); ++row) {
-    lines.push_back(line_of(columns, row));
+  const std::vector<std::string> rows = table_of(jobs).lines(size.width);
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    lines.push_back(rows[row]);
     if (row == 0) continue;
     for (std::string& remark : remarks_of(*jobs[row - 1])) lines.push_back(std::move(remark));
   }
   if (more > 0) lines.push_back("and " + std::to_string(more) + " more");
   lines.push_back(push_of(shown.data));
   if (size.height > 0 && lines.size() > size.height) lines.resize(size.height);
-  for (std::string& line : lines) line = trimmed(line, size.width);
+  for (std::string& line : lines) line = cut_to(line, size.width);
   return lines;
 }
 

@@ -1,4 +1,4 @@
-#include "cli/views/top_view.h"
+#include "cli/views/top/top_view.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

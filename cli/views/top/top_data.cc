@@ -1,4 +1,4 @@
-#include "cli/views/top_data.h"
+#include "cli/views/top/top_data.h"
 
 #include <algorithm>
 #include <cmath>

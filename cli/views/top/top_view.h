@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/views/top_data.h"
+#include "cli/views/top/top_data.h"
 
 namespace hocket {
 
