@@ -10,6 +10,8 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 option(HOCKET_BENCHMARKS "Build the programs in benchmarks/" OFF)
 option(HOCKET_TEST_CASES "Make each case of a unit test a test of CTest, a process of its own" ON)
 option(HOCKET_WARNINGS_ARE_ERRORS "End the build at a warning; other compilers have others" ON)
+option(HOCKET_BUILD_FOLDERS "Let programs look in folders of their build; OFF: for other machines"
+       ON)
 set(HOCKET_SANITIZE "" CACHE STRING "Value for -fsanitize=, empty for none")
 option(HOCKET_FUZZ "Build the fuzz targets in tests/fuzz/ in place of the tests; needs clang" OFF)
 set(HOCKET_CUDA "AUTO" CACHE STRING
@@ -23,6 +25,12 @@ set(HOCKET_FRAMEWORKS_PYTHON "${PROJECT_SOURCE_DIR}/build/frameworks" CACHE PATH
     "Python environment with frameworks, for tests; `scripts/setup frameworks` makes it")
 set(HOCKET_PAGE_PYTHON "${PROJECT_SOURCE_DIR}/build/page" CACHE PATH
     "Python environment with Playwright, for tests; `scripts/setup page` makes it")
+
+# Equal sources then give equal programs wherever they are built: messages name sources without the
+# folder in which they lie.
+if(NOT HOCKET_BUILD_FOLDERS)
+  add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.>)
+endif()
 
 find_program(HOCKET_CCACHE ccache)
 if(HOCKET_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

@@ -48,18 +48,22 @@ GpuSurroundings gpu_surroundings() {
 
 std::vector<DoctorCheck> check_gpu_libraries(const GpuSurroundings& gpu,
                                              const LibraryProbe& probe) {
+  const DoctorCheck driver = check_driver(gpu, probe);
+  const DoctorCheck nccl = check_gpu_library("NCCL", "libnccl.so.2", "install NCCL 2", probe);
+  // Jobs on PyTorch and NCCL need no more of CUDA than this.
   if (gpu.toolkit == 0) {
-    return {{.what = "CUDA",
+    return {driver,
+            {.what = "CUDA",
              .state = CheckState::note,
              .found = "this hocket was built without it",
-             .remedy = "for jobs on a GPU, build hocket where there is a toolkit"}};
+             .remedy = "for jobs on hocket's scheduler on a GPU, build where there is a toolkit"},
+            nccl};
   }
   const std::string toolkit = std::to_string(gpu.toolkit);
-  return {check_driver(gpu, probe),
+  return {driver,
           check_gpu_library("cuBLASLt", "libcublasLt.so." + toolkit,
                             "install cuBLAS of CUDA " + toolkit, probe),
-          check_gpu_library("NCCL", "libnccl.so.2", "install NCCL 2", probe),
-          check_gpu_library("cuDNN", "libcudnn.so.9", "install cuDNN 9", probe),
+          nccl, check_gpu_library("cuDNN", "libcudnn.so.9", "install cuDNN 9", probe),
           check_gpu_library("CUPTI", "libcupti.so." + toolkit, "install CUPTI of CUDA " + toolkit,
                             probe)};
 }

@@ -45,13 +45,16 @@ Result<fs::path> found_package(const fs::path& installation, const fs::path& bui
   // pip installs this program into the package.
   if (installation.filename() == "hocket" && has_package(installation.parent_path()))
     return installation.parent_path();
-  if (has_package(built) && is_trusted(built)) return built;
+  std::string places = (installed / kAutorun).string() + ", where it is installed";
+  if (!built.empty()) {
+    if (has_package(built) && is_trusted(built)) return built;
+    places += ", and no " + (built / kAutorun).string() +
+              " that only you can change, where this program was built";
+  }
   return failure(ErrorCode::not_found,
-                 "the package for Python was not found: there is no " +
-                     (installed / kAutorun).string() + ", where it is installed, and no " +
-                     (built / kAutorun).string() +
-                     " that only you can change, where this program was built; pip install hocket "
-                     "brings it, or set HOCKET_PYTHON to the folder that holds the package hocket");
+                 "the package for Python was not found: there is no " + places +
+                     "; pip install hocket brings it, or set HOCKET_PYTHON to the folder that "
+                     "holds the package hocket");
 }
 
 /// Returns the folder of the package as PYTHONPATH takes it.

@@ -75,6 +75,8 @@ std::optional<int> parse_arguments(int argc, char** argv, JobOptions& options) {
   app.add_flag("--json", options.json,
                "Print one JSON object with iterations, losses and the overlap bound");
   add_run_flags(app, options.run);
+  // The job of a release knows no folder of its build.
+  app.get_option("--text")->required(options.text.empty());
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 using Variables = std::map<std::string, std::string>;
@@ -31,8 +32,12 @@ class TorchEnvironment : public ::testing::Test {
 
   Result<Variables> variables(const std::string& name, const TorchSettings& settings,
                               const Variables& environment) const {
+    return variables(name, settings, environment, folder_.file("built"));
+  }
+  Result<Variables> variables(const std::string& name, const TorchSettings& settings,
+                              const Variables& environment, const std::string& built) const {
     return torch_environment(settings, folder_.file(name + "/bin/hocket"),
-                             hocket::environment(environment), folder_.file("built"));
+                             hocket::environment(environment), built);
   }
 
   /// Makes a package where the program was built.
@@ -124,6 +129,13 @@ TEST_F(TorchEnvironment, APackageThatOthersCanChangeIsNotThatOfTheBuild) {
   const std::string autorun = build() + "/hocket/torch/autorun";
   std::filesystem::permissions(autorun, std::filesystem::perms::all);
   EXPECT_FALSE(variables("moved", {}, {}));
+}
+
+TEST_F(TorchEnvironment, AReleaseLooksInNoFolderOfItsBuild) {
+  build();
+  const auto missing = variables("moved", {}, {}, "");
+  ASSERT_FALSE(missing);
+  EXPECT_THAT(missing.error().message, Not(HasSubstr("built")));
 }
 
 TEST_F(TorchEnvironment, AMissingPackageIsAnErrorThatNamesAllPlaces) {
