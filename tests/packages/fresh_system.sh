@@ -1,16 +1,18 @@
 #!/bin/sh
-# Installs the packages into a new Debian system, uses them there, and removes them:
+# Installs the packages into a new system, uses them there, and removes them:
 #
-#   fresh_system.sh SOURCES PACKAGES
+#   fresh_system.sh SOURCES PACKAGES [RELEASE [demo]]
 #
-# Exits 77, with the reason, where the system cannot be made.
+# RELEASE is the code name of the Debian or Ubuntu for which they were made, by default that of this
+# machine; `demo` runs the demo with three trials. Exits 77, with the reason, where the system cannot
+# be made.
 set -eu
 
 . "$(dirname -- "$0")/own_mounts.sh"
 . "$(dirname -- "$0")/new_system.sh"
 sources=$1 packages=$2
+release=${3:-$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)} demo=${4:-}
 
-release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 new_system "$release"
 
 # Prints the files and users of hocket in the system.
@@ -98,6 +100,14 @@ command=$(sed -n 's/^CMD \[\(.*\)\]$/\1/p' "$sources/packaging/container/Contain
 # shellcheck disable=SC2086 # a list of words
 serves $command || fail "the daemon of the container does not serve"
 took "used"
+if [ "$demo" = demo ]; then
+  # Its store goes with the home, as a user's does.
+  within env HOME=/demo hocket demo --trials 3 --confirm 2 >"$work/log" 2>&1 ||
+    { cat "$work/log" >&2; fail "hocket demo"; }
+  cat "$work/log"
+  rm -r "$root/demo"
+  took demo
+fi
 
 # Again, as an upgrade does it.
 within sh -euc 'dpkg -i /packages/hocket-daemon_*.deb' >/dev/null || fail "it cannot be upgraded"
