@@ -7,6 +7,7 @@
 
 # Debian sorts 1.0~dev5 before 1.0, as Python sorts 1.0.dev5.
 string(REPLACE ".dev" "~dev" HOCKET_DEBIAN_VERSION ${HOCKET_VERSION})
+set(CPACK_VERBATIM_VARIABLES ON)  # texts keep their quotes
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_VERSION ${HOCKET_DEBIAN_VERSION})
 set(CPACK_PACKAGE_NAME hocket)

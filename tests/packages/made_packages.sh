@@ -38,6 +38,12 @@ for file in *.deb; do
   dpkg-deb --ctrl-tarfile "$file" | tar -x --to-stdout ./md5sums | grep -q usr/share/doc
 done
 
+# Texts keep their quotes.
+dpkg-deb --field "$(ls hocket-demo_*.deb)" Description | grep -q '"hocket demo" tunes' || {
+  echo "the description of hocket-demo is another than in cmake/HocketPackages.cmake" >&2
+  exit 1
+}
+
 # The packages that the container is made of are among these.
 for named in $(grep -o '/packages/[a-z0-9-]*_' "$sources/packaging/container/Containerfile"); do
   ls "$folder/${named#/packages/}"*.deb >/dev/null
