@@ -24,8 +24,8 @@ struct TorchSettings {
 /// names in `environment`, which must be the user's own; where it names none, beside `program`, the
 /// path of this one, in ../share/hocket/python, or around it, as pip installs both, or else in
 /// `built`, where its build left it, if nobody else could have put it there; empty: nowhere. The
-/// client library is beside the program, if it is, in ../lib. Returns not_found without the package, naming the
-/// places, and invalid_argument if its path cannot be in PYTHONPATH.
+/// client library is beside the program, if it is, in ../lib. Returns not_found without the
+/// package, naming the places, and invalid_argument if its path cannot be in PYTHONPATH.
 Result<std::map<std::string, std::string>> torch_environment(const TorchSettings& settings,
                                                              const std::filesystem::path& program,
                                                              const Environment& environment,

@@ -4,8 +4,8 @@
 #   fresh_system.sh SOURCES PACKAGES [RELEASE [demo]]
 #
 # RELEASE is the code name of the Debian or Ubuntu for which they were made, by default that of this
-# machine; `demo` runs the demo with three trials. Exits 77, with the reason, where the system cannot
-# be made.
+# machine; `demo` runs the demo with three trials. Exits 77, with the reason, where the system
+# cannot be made.
 set -eu
 
 . "$(dirname -- "$0")/own_mounts.sh"
