@@ -36,6 +36,7 @@ enum class BehindDashes { nothing, command };
   VERB(explain, nothing)      \
   VERB(plot, nothing)         \
   VERB(tape, nothing)         \
+  VERB(graph, nothing)        \
   VERB(topology, nothing)     \
   VERB(serve, nothing)        \
   VERB(web, nothing)          \

@@ -167,6 +167,7 @@ TEST_F(HostileText, IsTextInEveryViewOfEveryVerb) {
   const std::string table =
       folder.write("table.csv", "CHOICE,value\n\"a" + end_ + "\",3\n\"b" + end_ + "\",2\nc,4\n");
   const std::string garbage = folder.write("garbage" + std::string("\x1b[2J\nforged"), bytes_);
+  const std::string graph = folder.write("one.graph", "%x = input \"x\" : float32[2]\n");
   const std::string tape = folder.file("tape"), other = folder.file("out");
   SharedConfig hostile_config = shared_schedule("shared" + end_);
   hostile_config.topology.cpu_model += end_;
@@ -292,6 +293,10 @@ TEST_F(HostileText, IsTextInEveryViewOfEveryVerb) {
         {"/nonexistent" + bytes_}},
        {});
   each("replay", {{table}, {table, "--json"}, {garbage}, {"/nonexistent" + bytes_}}, {});
+  each("graph show",
+       {{garbage}, {graph}, {graph, "--regions"}, {graph, "--after", bytes_}, {"/no" + bytes_}},
+       {});
+  each("graph diff", {{graph, graph}, {graph, garbage}}, {});
   each("tape show", {{tape}, {tape, "--json"}, {garbage}}, {});
   each("tape diff", {{tape, tape}, {tape, garbage}}, {});
   each("tape replay", {{tape}, {garbage}}, {});

@@ -1,0 +1,165 @@
+// hocket graph: checks, prints and compares programs as pure maths.
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/output/table.h"
+#include "cli/verbs/verb.h"
+#include "core/base/json.h"
+#include "core/base/text.h"
+#include "core/graph/graph_diff.h"
+#include "core/graph/graph_text.h"
+#include "core/graph/passes.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::size_t kLineBytes = 8000;
+
+Result<Graph> open_graph(const std::string& path, const std::string& last_pass) {
+  const auto text = read_file(path, kMostGraphTextBytes);
+  HOCKET_TRY(text);
+  auto graph = parse_graph(*text);
+  if (!graph) return failure(graph.error().in(path));
+  auto passed = run_passes(*graph, last_pass);
+  if (!passed) return failure(passed.error().in(path));
+  return passed;
+}
+
+struct ShowOptions {
+  std::string file, after, region;
+  bool regions = false;
+};
+
+/// Returns whether a region is `wanted` or a part of it.
+bool is_within(const std::string& region, const std::string& wanted) {
+  if (wanted.empty() || region == wanted) return true;
+  return region.starts_with(wanted) &&
+         (region[wanted.size()] == '.' || region[wanted.size()] == '/');
+}
+
+struct RegionCounts {
+  std::int64_t operations = 0, parameters = 0, parameter_bytes = 0, result_bytes = 0;
+};
+
+RegionCounts counts_of(const Graph& graph, const Operation& operation) {
+  RegionCounts counts;
+  const ValueType& type = graph.type(operation.first_result);
+  if (operation.kind == OperationKind::parameter)
+    return {.parameters = type.count(), .parameter_bytes = type.bytes()};
+  if (operation.kind <= OperationKind::constant) return counts;
+  counts.operations = 1;
+  for (std::size_t i = 0; i < declaration_of(operation.kind).results.size(); ++i)
+    counts.result_bytes += graph.type(graph.result(operation, i)).bytes();
+  return counts;
+}
+
+void print_regions(const Graph& graph, const std::string& wanted, std::ostream& out) {
+  std::vector<std::string> order;
+  std::map<std::string, RegionCounts> regions;
+  RegionCounts all;
+  for (const Operation& operation : graph.operations()) {
+    if (!is_within(operation.region, wanted)) continue;
+    const RegionCounts counts = counts_of(graph, operation);
+    const auto [found, is_new] = regions.try_emplace(operation.region);
+    if (is_new) order.push_back(operation.region);
+    for (RegionCounts* sum : {&found->second, &all}) {
+      sum->operations += counts.operations;
+      sum->parameters += counts.parameters;
+      sum->parameter_bytes += counts.parameter_bytes;
+      sum->result_bytes += counts.result_bytes;
+    }
+  }
+  TextTable table({"region", "operations", "parameters", "their bytes", "bytes of results"});
+  const auto add = [&](const std::string& name, const RegionCounts& counts) {
+    table.add({name, std::to_string(counts.operations), std::to_string(counts.parameters),
+               std::to_string(counts.parameter_bytes), std::to_string(counts.result_bytes)});
+  };
+  for (const std::string& region : order) add(region.empty() ? "-" : region, regions[region]);
+  add("all", all);
+  table.print(out);
+}
+
+Result<int> show_graph(const ShowOptions& options, VerbContext& context) {
+  const auto graph = open_graph(options.file, options.after);
+  HOCKET_TRY(graph);
+  if (options.regions) {
+    print_regions(*graph, options.region, context.out);
+    return kDone;
+  }
+  if (options.region.empty()) {
+    context.out << to_text(*graph);
+    return kDone;
+  }
+  for (const Operation& operation : graph->operations())
+    if (is_within(operation.region, options.region))
+      context.out << to_text(*graph, operation) << '\n';
+  return kDone;
+}
+
+Result<int> compare_graphs(const std::string& before, const std::string& after,
+                           VerbContext& context) {
+  const auto one = open_graph(before, "");
+  HOCKET_TRY(one);
+  const auto other = open_graph(after, "");
+  HOCKET_TRY(other);
+  const std::vector<GraphLine> lines = graph_diff(*one, *other);
+  for (const GraphLine& line : lines) {
+    context.out << (line.side == GraphLineSide::before ? "- " : "+ ")
+                << printable(line.text, kLineBytes) << '\n';
+  }
+  return lines.empty() ? kDone : kFailed;
+}
+
+std::string passes_text() {
+  std::string text = "Passes, in their order:\n";
+  for (const GraphPass& pass : graph_passes())
+    text += "  " + std::string(pass.name) + "  " + std::string(pass.about) + "\n";
+  return text;
+}
+
+void add_graph_show(CLI::App& graph, VerbAction& action) {
+  auto options = std::make_shared<ShowOptions>();
+  auto* verb = graph.add_subcommand("show", "check a graph and print it");
+  verb->add_option("FILE", options->file, "the graph")->type_name("FILE")->required();
+  verb->add_option("--after", options->after, "as it is after this pass, and those before it");
+  verb->add_option("--region", options->region, "only operations of this region");
+  verb->add_flag("--regions", options->regions,
+                 "a line for each region: operations, parameters and bytes");
+  verb->footer(passes_text() +
+               "Example:\n  hocket graph show mlp.graph --after derivative --region layer0\n");
+  verb->callback([options, &action] {
+    action = [options](VerbContext& c) { return show_graph(*options, c); };
+  });
+}
+
+void add_graph_diff(CLI::App& graph, VerbAction& action) {
+  auto files = std::make_shared<std::pair<std::string, std::string>>();
+  auto* verb = graph.add_subcommand("diff", "compare two graphs, whatever their values are called");
+  verb->add_option("A", files->first, "a graph")->type_name("FILE")->required();
+  verb->add_option("B", files->second, "another")->type_name("FILE")->required();
+  verb->footer(
+      "Exit status 0 when the graphs are the same, 1 when not.\n"
+      "Example:\n  hocket graph diff before.graph after.graph\n");
+  verb->callback([files, &action] {
+    action = [files](VerbContext& c) { return compare_graphs(files->first, files->second, c); };
+  });
+}
+
+}  // namespace
+
+void add_graph(CLI::App& program, VerbAction& action) {
+  auto* verb = program.add_subcommand("graph", "look at or compare programs as pure maths");
+  verb->require_subcommand(1);
+  verb->footer("Example:\n  hocket graph show mlp.graph --regions\n");
+  add_graph_show(*verb, action);
+  add_graph_diff(*verb, action);
+}
+
+}  // namespace hocket

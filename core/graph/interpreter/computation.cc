@@ -1,0 +1,95 @@
+#include "core/graph/interpreter/computation.h"
+
+#include "core/base/check.h"
+
+namespace hocket {
+namespace {
+
+using Kind = OperationKind;
+
+/// A function that always succeeds.
+using Sure = void (*)(Computation&);
+
+/// Returns null for kinds that have indices to check, or none to compute.
+Sure sure_function_of(Kind kind) {
+  if (kind <= Kind::constant) return nullptr;
+  if (kind < Kind::dropout) return compute_elementwise;
+  switch (kind) {
+    case Kind::dropout:
+      return compute_dropout;
+    case Kind::sum:
+    case Kind::maximum:
+      return compute_reduction;
+    case Kind::maximum_gradient:
+      return compute_maximum_gradient;
+    case Kind::reshape:
+    case Kind::transpose:
+    case Kind::slice:
+    case Kind::pad:
+    case Kind::concatenate:
+    case Kind::broadcast:
+      return compute_layout;
+    case Kind::matmul:
+      return compute_matmul;
+    case Kind::layer_norm:
+      return compute_layer_norm;
+    case Kind::layer_norm_gradient:
+      return compute_layer_norm_gradient;
+    case Kind::rms_norm:
+      return compute_rms_norm;
+    case Kind::rms_norm_gradient:
+      return compute_rms_norm_gradient;
+    case Kind::softmax:
+      return compute_softmax;
+    case Kind::softmax_gradient:
+      return compute_softmax_gradient;
+    case Kind::attention:
+      return compute_attention;
+    case Kind::attention_gradient:
+      return compute_attention_gradient;
+    case Kind::rotary:
+      return compute_rotary;
+    case Kind::top_k:
+      return compute_top_k;
+    case Kind::sgd:
+      return compute_sgd;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+Result<void> compute(Computation& computation) {
+  if (const Sure function = sure_function_of(computation.kind)) {
+    function(computation);
+    return {};
+  }
+  switch (computation.kind) {
+    case Kind::embedding:
+      return compute_embedding(computation);
+    case Kind::embedding_gradient:
+      return compute_embedding_gradient(computation);
+    case Kind::cross_entropy:
+      return compute_cross_entropy(computation);
+    case Kind::cross_entropy_gradient:
+      return compute_cross_entropy_gradient(computation);
+    case Kind::top_k_gradient:
+      return compute_top_k_gradient(computation);
+    case Kind::dispatch:
+      return compute_dispatch(computation);
+    case Kind::dispatch_gradient:
+      return compute_dispatch_gradient(computation);
+    case Kind::combine:
+      return compute_combine(computation);
+    case Kind::combine_gradient:
+      return compute_combine_gradient(computation);
+    case Kind::adamw:
+      return compute_adamw(computation);
+    default:
+      HOCKET_CHECK(false, "each kind but leaves has a function");
+      return {};
+  }
+}
+
+}  // namespace hocket

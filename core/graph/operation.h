@@ -1,0 +1,170 @@
+#pragma once
+
+// The operations of a graph: pure functions from values to values. Each kind has a declaration:
+// its operands and results, its attributes with their ranges, and the rule by which the results'
+// types follow. One table (operation_table.cc) has all of them. Any thread.
+//
+// Dimensions are counted from the outermost, 0, or from the innermost, −1. Elementwise operations
+// broadcast their operands (broadcast_shape()). Results have the number type of the first operand
+// unless a kind says otherwise. Kinds named …_gradient are what the derivative of a kind needs and
+// cannot be made of others without more memory or work.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/graph/value_type.h"
+
+namespace hocket {
+
+enum class OperationKind : std::uint8_t {
+  // Values from outside.
+  input,      ///< of a step, such as tokens
+  parameter,  ///< what is trained, or a state of an optimiser
+  constant,   ///< the same number everywhere: `value`
+
+  // Elementwise, on operands that are broadcast to one shape.
+  add,
+  subtract,
+  multiply,
+  divide,
+  scale,  ///< x · `factor`
+  exponential,
+  logarithm,
+  square_root,
+  reciprocal_square_root,
+  tanh,
+  sigmoid,
+  relu,
+  gelu,    ///< by tanh (Hendrycks & Gimpel, 2016, section 2), as GPT-2 has it
+  silu,    ///< x · sigmoid(x)
+  swiglu,  ///< silu(gate) · up (Shazeer, 2020)
+  relu_gradient,
+  gelu_gradient,
+  silu_gradient,
+  convert,  ///< to the number type `type`
+  dropout,  ///< 0 at `rate`, else x / (1 − rate), by a counter-based generator: see below
+
+  // Reductions and layout.
+  sum,      ///< over `dimensions`, which stay with size 1 if `keep`
+  maximum,  ///< the same
+  maximum_gradient,
+  reshape,
+  transpose,  ///< dimension i of the result is dimension order[i]
+  slice,      ///< `begin` to `end` of one dimension
+  pad,        ///< zeros `before` and `after` in one dimension: the gradient of a slice
+  concatenate,
+  broadcast,
+
+  // Products and normalisation.
+  matmul,  ///< of the two innermost dimensions, transposed as attributes say; others are broadcast
+  layer_norm,  ///< over the innermost dimension (Ba et al., 2016); also mean and 1/deviation
+  layer_norm_gradient,
+  rms_norm,  ///< over the innermost dimension (Zhang & Sennrich, 2019); also 1/root mean square
+  rms_norm_gradient,
+  softmax,  ///< over the innermost dimension
+  softmax_gradient,
+
+  // Attention.
+  attention,  ///< also the logarithm of each query's sum (Dao et al., 2022, section 3.1)
+  attention_gradient,
+  rotary,  ///< by position along dimension −2 (Su et al., 2021); `inverse` turns back
+
+  // Tables, choices and losses.
+  embedding,
+  embedding_gradient,
+  cross_entropy,  ///< a loss a row of logits; also the logarithm of each row's sum
+  cross_entropy_gradient,
+  top_k,  ///< the `count` largest of the innermost dimension, largest first; also their indices
+  top_k_gradient,
+  dispatch,  ///< rows to the slots of experts, in order, as far as `capacity` reaches
+  dispatch_gradient,
+  combine,  ///< the rows of slots, weighted and added up
+  combine_gradient,
+
+  // Updates.
+  adamw,  ///< Loshchilov & Hutter, 2019
+  sgd,    ///< with momentum
+};
+
+/// Number of kinds.
+inline constexpr std::size_t kOperationKinds = static_cast<std::size_t>(OperationKind::sgd) + 1;
+
+/// "matmul", …
+std::string_view to_string(OperationKind kind);
+/// invalid_argument for a word that is none, with the nearest one that is.
+Result<OperationKind> parse_operation_kind(std::string_view text);
+
+using AttributeValue =
+    std::variant<std::int64_t, double, bool, NumberType, std::vector<std::int64_t>>;
+
+/// Settings of an operation by name, in the order of its declaration. Those that are not set have
+/// their defaults.
+class Attributes {
+ public:
+  Attributes() = default;
+  Attributes(std::initializer_list<std::pair<std::string_view, AttributeValue>> values);
+
+  void set(std::string_view name, AttributeValue value);
+  const AttributeValue* find(std::string_view name) const;
+  std::span<const std::pair<std::string, AttributeValue>> all() const { return values_; }
+
+  // Require that the attribute is there and of this type, as it is in every operation of a graph.
+  std::int64_t integer(std::string_view name) const;
+  double number(std::string_view name) const;
+  bool flag(std::string_view name) const;
+  NumberType type(std::string_view name) const;
+  const std::vector<std::int64_t>& integers(std::string_view name) const;
+
+  bool operator==(const Attributes&) const = default;
+
+ private:
+  std::vector<std::pair<std::string, AttributeValue>> values_;
+};
+
+struct AttributeDeclaration {
+  std::string_view name;
+  /// The default, unless the attribute is required; either way it has the attribute's type.
+  AttributeValue value;
+  bool is_required = false;
+  /// Range of an integer or a number, and of each of several integers.
+  double low = 0, high = 0;
+};
+
+struct OperationDeclaration {
+  OperationKind kind = OperationKind::input;
+  std::string_view name;
+  std::vector<std::string_view> operands;
+  /// The last operand may be given more than once, or not at all.
+  bool is_variadic = false;
+  std::vector<std::string_view> results;
+  std::vector<AttributeDeclaration> attributes;
+};
+
+const OperationDeclaration& declaration_of(OperationKind kind);
+
+/// Completes `attributes` with defaults, in the order of the declaration. invalid_argument for one
+/// that the kind does not have, that has another type, is out of its range or is missing.
+Result<Attributes> complete(OperationKind kind, const Attributes& attributes);
+
+/// Returns the types of the results of an operation that is neither an input, a parameter nor a
+/// constant. Requires complete() attributes. invalid_argument with the operand, its type and the
+/// one expected.
+Result<std::vector<ValueType>> result_types(OperationKind kind, const Attributes& attributes,
+                                            std::span<const ValueType> operands);
+
+/// Returns the dimension that `dimension` counts of `rank`, −1 being the innermost. Requires one
+/// that there is.
+constexpr std::size_t dimension_at(std::int64_t dimension, std::size_t rank) {
+  return static_cast<std::size_t>(dimension < 0 ? dimension + static_cast<std::int64_t>(rank)
+                                                : dimension);
+}
+
+}  // namespace hocket

@@ -1,0 +1,71 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/cli/answer.h"
+#include "tests/temporary_folder.h"
+
+namespace hocket {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kGraph = R"(%x = input "x" : float32[2, 3]
+%w = parameter "layer.w" : float32[4, 3] @layer
+%y = matmul %x, %w {transpose_b=true} @layer
+%z = relu %y @layer.act
+%loss = sum %z {dimensions=[0, 1]}
+output "loss" = %loss
+)";
+
+class GraphVerb : public testing::Test {
+ protected:
+  const TemporaryFolder folder_;
+  const std::string file_ = folder_.write("one.graph", kGraph);
+};
+
+TEST_F(GraphVerb, ShowsAGraphAsItIsAndAfterAPass) {
+  const Answer plain = ask_hocket({"graph", "show", file_});
+  EXPECT_EQ(plain.status, 0) << plain.err;
+  EXPECT_THAT(plain.out, HasSubstr("%3 = relu %2 : float32[2, 4] @layer.act\n"));
+  const Answer after = ask_hocket({"graph", "show", file_, "--after", "derivative"});
+  EXPECT_THAT(after.out, HasSubstr("output \"gradient/layer.w\" = "));
+  const Answer part =
+      ask_hocket({"graph", "show", file_, "--after", "derivative", "--region", "layer.act"});
+  EXPECT_THAT(part.out, HasSubstr("@layer.act/backward\n"));
+  EXPECT_THAT(part.out, Not(HasSubstr("@layer\n")));
+}
+
+TEST_F(GraphVerb, CountsRegions) {
+  const Answer answer = ask_hocket({"graph", "show", file_, "--regions"});
+  EXPECT_EQ(answer.out,
+            "region     operations  parameters  their bytes  bytes of results\n"
+            "-          1           0           0            4\n"
+            "layer      1           12          48           32\n"
+            "layer.act  1           0           0            32\n"
+            "all        3           12          48           68\n");
+}
+
+TEST_F(GraphVerb, ComparesTwoGraphs) {
+  std::string text = kGraph;
+  text.replace(text.find("relu"), 4, "gelu");
+  const std::string other = folder_.write("other.graph", text);
+  EXPECT_EQ(ask_hocket({"graph", "diff", file_, file_}).status, 0);
+  const Answer answer = ask_hocket({"graph", "diff", file_, other});
+  EXPECT_EQ(answer.status, 1);
+  EXPECT_THAT(answer.out, HasSubstr("- %3 = relu %2 : float32[2, 4] @layer.act\n"
+                                    "+ %3 = gelu %2 : float32[2, 4] @layer.act\n"));
+}
+
+TEST_F(GraphVerb, SaysWhereAGraphIsWrong) {
+  const std::string wrong = folder_.write("wrong.graph", "%x = inputt \"x\"\n");
+  const Answer answer = ask_hocket({"graph", "show", wrong});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.err, HasSubstr("wrong.graph: line 1: no operation is called \"inputt\""));
+  EXPECT_THAT(ask_hocket({"graph", "show", file_, "--after", "magic"}).err,
+              HasSubstr("there is no pass \"magic\""));
+  EXPECT_EQ(ask_hocket({"graph", "show", folder_.file("absent")}).status, 1);
+}
+
+}  // namespace
+}  // namespace hocket
