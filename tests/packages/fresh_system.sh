@@ -27,7 +27,8 @@ within sh -euc 'apt-get update && apt-get install -y --no-install-recommends /pa
   >"$work/log" 2>&1 || { tail -n 30 "$work/log" >&2; fail "the packages cannot be installed"; }
 took "the packages installed"
 
-version=$(dpkg-deb --field "$(ls "$packages"/hocket_*.deb)" Version)
+# As the program writes it (cmake/HocketPackages.cmake).
+version=$(dpkg-deb --field "$(ls "$packages"/hocket_*.deb)" Version | sed 's/~dev/.dev/')
 [ "$(within hocket --version)" = "hocket $version" ] || fail "hocket --version is not $version"
 within hocket --help | grep -q 'hocket VERB --help' || fail "hocket --help says nothing"
 for file in /usr/share/man/man1/hocket-tune.1.gz /usr/share/bash-completion/completions/hocket \
