@@ -168,6 +168,8 @@ def main():
                    env=os.environ | {"LD_LIBRARY_PATH": str(folder),
                                      "PATH": f"{tools}:{os.environ['PATH']}"}, check=True)
     (made,) = out.glob(f"hocket-*{PLATFORM}.whl")
+    # By libdeflate, which finds 4 % more than zlib in seconds; zopfli finds no more.
+    subprocess.run(["advzip", "--recompress", "--shrink-normal", "--quiet", made], check=True)
     print(f"{made}: {made.stat().st_size / 1e6:.1f} MB")
 
 
