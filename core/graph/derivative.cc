@@ -72,10 +72,7 @@ class Derivative {
     const bool depends = std::ranges::any_of(
         operation.operands, [&](ValueId operand) { return depends_[operand.index]; });
     if (!depends) return {};
-    const auto in = [&](const Error& error) {
-      return failure(error.in(std::string(to_string(operation.kind)) +
-                              (operation.region.empty() ? "" : " in " + operation.region)));
-    };
+    const auto in = [&](const Error& error) { return failure(error.in(words_of(operation))); };
     for (std::size_t i = 1; i < results.size(); ++i) {
       if (gradients_[graph_.result(operation, i).index])
         return in({ErrorCode::invalid_argument,

@@ -11,12 +11,6 @@ namespace {
 
 constexpr std::size_t kShownNameBytes = 60;
 
-/// Returns "matmul in block0.mlp".
-std::string words_of(OperationKind kind, std::string_view region) {
-  return std::string(to_string(kind)) +
-         (region.empty() ? "" : " in " + printable(region, kMostNameBytes));
-}
-
 Result<void> check_room(std::size_t operations) {
   if (operations < kMostOperations) return {};
   return failure(ErrorCode::invalid_argument,
@@ -29,6 +23,13 @@ bool is_name_character(char c) {
 }
 
 }  // namespace
+
+std::string words_of(OperationKind kind, std::string_view region, std::string_view name) {
+  std::string words(to_string(kind));
+  if (!name.empty()) words += " \"" + printable(name, kShownNameBytes) + "\"";
+  if (!region.empty()) words += " in " + printable(region, kMostNameBytes);
+  return words;
+}
 
 Result<void> check_graph_name(std::string_view name) {
   if (!name.empty() && name.size() <= kMostNameBytes &&
@@ -54,10 +55,7 @@ ValueId Graph::append(Operation operation, std::vector<ValueType> types) {
 
 Result<ValueId> Graph::add_leaf(OperationKind kind, std::string name, const ValueType& type,
                                 const Attributes& attributes, std::string region) {
-  const auto in = [&](const Error& error) {
-    return failure(error.in(std::string(to_string(kind)) +
-                            (name.empty() ? "" : " \"" + printable(name, kShownNameBytes) + "\"")));
-  };
+  const auto in = [&](const Error& error) { return failure(error.in(words_of(kind, {}, name))); };
   if (auto ok = check_room(operations_.size()); !ok) return in(ok.error());
   if (auto ok = check_shape(type.shape); !ok) return in(ok.error());
   if (!region.empty())

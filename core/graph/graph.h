@@ -50,6 +50,12 @@ struct Operation {
   bool operator==(const Operation&) const = default;
 };
 
+/// Returns how messages name an operation: "matmul in block0.mlp", "input \"tokens\"".
+std::string words_of(OperationKind kind, std::string_view region, std::string_view name = {});
+inline std::string words_of(const Operation& operation) {
+  return words_of(operation.kind, operation.region, operation.name);
+}
+
 /// A value that the graph is for, such as a loss.
 struct GraphOutput {
   std::string name;

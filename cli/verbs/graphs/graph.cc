@@ -1,6 +1,7 @@
 // hocket graph: checks, prints and compares programs as pure maths.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -44,8 +45,18 @@ bool is_within(const std::string& region, const std::string& wanted) {
          (region[wanted.size()] == '.' || region[wanted.size()] == '/');
 }
 
+/// Contents of a region. Each is at most kMost: a graph may name more than fits into a number.
 struct RegionCounts {
+  static constexpr std::int64_t kMost = std::int64_t{1} << 62;
+
   std::int64_t operations = 0, parameters = 0, parameter_bytes = 0, result_bytes = 0;
+
+  void add(const RegionCounts& more) {
+    operations += more.operations;
+    parameters = std::min(parameters + more.parameters, kMost);
+    parameter_bytes = std::min(parameter_bytes + more.parameter_bytes, kMost);
+    result_bytes = std::min(result_bytes + more.result_bytes, kMost);
+  }
 };
 
 RegionCounts counts_of(const Graph& graph, const Operation& operation) {
@@ -69,12 +80,8 @@ void print_regions(const Graph& graph, const std::string& wanted, std::ostream& 
     const RegionCounts counts = counts_of(graph, operation);
     const auto [found, is_new] = regions.try_emplace(operation.region);
     if (is_new) order.push_back(operation.region);
-    for (RegionCounts* sum : {&found->second, &all}) {
-      sum->operations += counts.operations;
-      sum->parameters += counts.parameters;
-      sum->parameter_bytes += counts.parameter_bytes;
-      sum->result_bytes += counts.result_bytes;
-    }
+    found->second.add(counts);
+    all.add(counts);
   }
   TextTable table({"region", "operations", "parameters", "their bytes", "bytes of results"});
   const auto add = [&](const std::string& name, const RegionCounts& counts) {

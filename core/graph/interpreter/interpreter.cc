@@ -14,14 +14,6 @@ namespace {
 
 using Kind = OperationKind;
 
-/// Returns "matmul in block0.mlp", or "input "tokens"".
-std::string described(const Operation& operation) {
-  std::string words(to_string(operation.kind));
-  if (!operation.name.empty()) words += " \"" + operation.name + "\"";
-  if (!operation.region.empty()) words += " in " + operation.region;
-  return words;
-}
-
 /// invalid_argument for a fraction, or a number that has more than 32 bits.
 Result<void> check_whole(double number) {
   if (number == std::floor(number) && number >= std::numeric_limits<std::int32_t>::min() &&
@@ -89,7 +81,7 @@ class Interpreter {
     for (std::size_t i = 0; i < graph_.operations().size(); ++i) {
       if (!last_uses_.is_needed(graph_, i)) continue;
       const Operation& operation = graph_.operations()[i];
-      if (auto ok = carry_out(operation); !ok) return failure(ok.error().in(described(operation)));
+      if (auto ok = carry_out(operation); !ok) return failure(ok.error().in(words_of(operation)));
       end_lives(operation, i);
     }
     return outputs();

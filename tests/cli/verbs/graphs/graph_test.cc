@@ -46,6 +46,15 @@ TEST_F(GraphVerb, CountsRegions) {
             "all        3           12          48           68\n");
 }
 
+TEST_F(GraphVerb, CountsThatDoNotFitAreCutOff) {
+  std::string text = "%x = input \"x\" : float32[281474976710656]\n";
+  for (int i = 0; i < 20'000; ++i) text += "%y" + std::to_string(i) + " = relu %x\n";
+  const Answer answer =
+      ask_hocket({"graph", "show", folder_.write("vast.graph", text), "--regions"});
+  EXPECT_EQ(answer.status, 0);
+  EXPECT_THAT(answer.out, HasSubstr("4611686018427387904\n"));
+}
+
 TEST_F(GraphVerb, ComparesTwoGraphs) {
   std::string text = kGraph;
   text.replace(text.find("relu"), 4, "gelu");

@@ -19,15 +19,24 @@ using testing::HasSubstr;
 
 using Order = std::vector<std::uint32_t>;
 
+/// A single rank whose collectives begin in an order.
+struct OrderedRank {
+  explicit OrderedRank(const Order& order, int streams = 1)
+      : scheduler({.streams = streams, .order = CollectiveOrder::static_order}, executor,
+                  {.static_order = order}) {}
+
+  SteadyClock clock;
+  LocalGroup group{1};
+  const std::unique_ptr<Collective> collective = group.join(0);
+  HostExecutor executor{*collective, clock};
+  Scheduler scheduler;
+};
+
 /// Runs steps that `submit` submits, on one rank, and returns what the last call said.
 std::string run_steps(const Order& order, int steps, int streams,
                       const std::function<void(Scheduler&, DataId*)>& submit) {
-  SteadyClock clock;
-  LocalGroup group(1);
-  const auto collective = group.join(0);
-  HostExecutor executor(*collective, clock);
-  Scheduler scheduler({.streams = streams, .order = CollectiveOrder::static_order}, executor,
-                      {.static_order = order});
+  OrderedRank rank(order, streams);
+  Scheduler& scheduler = rank.scheduler;
   std::array<DataId, 8> data;
   for (DataId& each : data) each = scheduler.add_data();
   for (int step = 0; step < steps; ++step) {
@@ -52,12 +61,8 @@ TEST(StaticOrder, ThatItsStepContradictsIsAnErrorWithBothNames) {
 }
 
 TEST(StaticOrder, ThatItsStepContradictsIsAnErrorOfLaunchesToo) {
-  SteadyClock clock;
-  LocalGroup group(1);
-  const auto collective = group.join(0);
-  HostExecutor executor(*collective, clock);
-  Scheduler scheduler({.order = CollectiveOrder::static_order}, executor,
-                      {.static_order = Order{1, 0}});
+  OrderedRank rank(Order{1, 0});
+  Scheduler& scheduler = rank.scheduler;
   std::vector<float> values(16);
   const DataId data = scheduler.add_data();
   scheduler.begin_capture();
@@ -71,12 +76,8 @@ TEST(StaticOrder, ThatItsStepContradictsIsAnErrorOfLaunchesToo) {
 }
 
 TEST(StaticOrder, WhoWaitsForAStepThatHasNotEndedIsToldSo) {
-  SteadyClock clock;
-  LocalGroup group(1);
-  const auto collective = group.join(0);
-  HostExecutor executor(*collective, clock);
-  Scheduler scheduler({.order = CollectiveOrder::static_order}, executor,
-                      {.static_order = Order{1, 0}});
+  OrderedRank rank(Order{1, 0});
+  Scheduler& scheduler = rank.scheduler;
   std::vector<float> values(16);
   const DataId data = scheduler.add_data();
   scheduler.all_reduce({.name = "first"}, data, values);
