@@ -198,8 +198,12 @@ void SlurmCluster::stop_node(int number) {
   std::ifstream(folder_ / ("slurmd.n" + std::to_string(number) + ".pid")) >> daemon;
   const pid_t supervisor = parent_of(daemon);
   HOCKET_CHECK(daemon > 0 && parent_of(supervisor) == getpid(), "the daemon is this program's");
+  // The daemon last: at its end the supervisor asks what it left to end, and a job that then ends
+  // in good order may be reported as one that did.
   const auto is_gone = [&] {
-    const auto processes = descendants_of(supervisor);
+    auto processes = descendants_of(supervisor);
+    std::stable_partition(processes.begin(), processes.end(),
+                          [daemon](pid_t process) { return process != daemon; });
     for (const pid_t process : processes) kill(process, SIGKILL);
     return processes.empty();
   };
