@@ -26,7 +26,7 @@ std::vector<bool> dependents(const Graph& graph, const std::vector<ValueId>& lea
     const bool any = std::ranges::any_of(operation.operands,
                                          [&](ValueId operand) { return depends[operand.index]; });
     if (!any) continue;
-    for (std::size_t i = 0; i < declaration_of(operation.kind).results.size(); ++i) {
+    for (std::size_t i = 0; i < graph.results(operation); ++i) {
       const ValueId result = graph.result(operation, i);
       if (is_floating(graph.type(result).numbers)) depends[result.index] = true;
     }
@@ -68,7 +68,7 @@ class Derivative {
   }
 
   Result<void> add_of(const Operation& operation) {
-    const auto results = declaration_of(operation.kind).results;
+    const auto results = result_names(operation.kind, operation.attributes);
     const bool depends = std::ranges::any_of(
         operation.operands, [&](ValueId operand) { return depends_[operand.index]; });
     if (!depends) return {};

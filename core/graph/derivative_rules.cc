@@ -105,8 +105,25 @@ void concatenate_of(const Of& of) {
   }
 }
 
-/// With A and B the operands after their transposition, y = A B: dA = dy Bᵀ and dB = Aᵀ dy.
-void matmul_of(const Of& of) {
+void select_of(const Of& of) {
+  const Value zero = of.builder.constant(0, {of.dy.type().numbers, {}});
+  if (of.wants(1)) give_elementwise(of, 1, select(of.operand(0), of.dy, zero));
+  if (of.wants(2)) give_elementwise(of, 2, select(of.operand(0), zero, of.dy));
+}
+
+/// Returns a value as the rows of one matrix.
+Value rows_of(Value x) {
+  if (x.shape().size() == 2) return x;
+  return reshape(x, {x.type().count() / x.size(-1), x.size(-1)});
+}
+
+/// With A and B the operands after their transposition, y = A B: dA = dy Bᵀ and dB = Aᵀ dy. One
+/// matrix B for a whole batch has the gradient of one product of all rows, not the sum of many.
+Result<void> matmul_of(const Of& of) {
+  if (of.operation.operands.size() > 2 || of.operation.attributes.word("activation") != "none") {
+    return failure(ErrorCode::invalid_argument,
+                   "a product with an epilogue has no derivative; fuse after the derivative");
+  }
   const bool ta = of.operation.attributes.flag("transpose_a");
   const bool tb = of.operation.attributes.flag("transpose_b");
   const Value a = of.operand(0), b = of.operand(1), dy = of.dy;
@@ -114,9 +131,13 @@ void matmul_of(const Of& of) {
     const Value da = ta ? matmul(b, dy, {.a = tb, .b = true}) : matmul(dy, b, {.b = !tb});
     of.give(0, unbroadcast(da, a.shape()));
   }
-  if (!of.wants(1)) return;
-  const Value db = tb ? matmul(dy, a, {.a = true, .b = ta}) : matmul(a, dy, {.a = !ta});
+  if (!of.wants(1)) return {};
+  const bool is_one = b.shape().size() == 2 && !ta;
+  const Value rows = is_one ? rows_of(a) : a, gradient = is_one ? rows_of(dy) : dy;
+  const Value db =
+      tb ? matmul(gradient, rows, {.a = true, .b = ta}) : matmul(rows, gradient, {.a = !ta});
   of.give(1, unbroadcast(db, b.shape()));
+  return {};
 }
 
 /// Gives operands `first`, `first` + 1, … the results of a gradient.
@@ -199,6 +220,8 @@ Result<void> add_derivative(const DifferentiatedOperation& of) {
       return of.give(0, builder.add(Kind::silu_gradient, {of.operand(0), dy})), Result<void>();
     case Kind::swiglu:
       return swiglu(of), Result<void>();
+    case Kind::select:
+      return select_of(of), Result<void>();
     case Kind::convert:
       return of.give(0, convert(dy, of.operand(0).type().numbers)), Result<void>();
     case Kind::dropout:
@@ -222,7 +245,7 @@ Result<void> add_derivative(const DifferentiatedOperation& of) {
     case Kind::broadcast:
       return of.give(0, unbroadcast(dy, of.operand(0).shape())), Result<void>();
     case Kind::matmul:
-      return matmul_of(of), Result<void>();
+      return matmul_of(of);
     case Kind::layer_norm:
       return layer_norm_of(of), Result<void>();
     case Kind::rms_norm:
@@ -250,6 +273,7 @@ Result<void> add_derivative(const DifferentiatedOperation& of) {
              Result<void>();
     case Kind::combine:
       return combine_of(of), Result<void>();
+    case Kind::is_finite:
     case Kind::relu_gradient:
     case Kind::gelu_gradient:
     case Kind::silu_gradient:

@@ -95,6 +95,9 @@ class Graph {
   const ValueType& type(ValueId value) const { return types_[value.index]; }
   /// Returns the index of the operation that makes a value.
   std::size_t producer(ValueId value) const { return producers_[value.index]; }
+  std::size_t results(const Operation& operation) const {
+    return result_count(operation.kind, operation.attributes);
+  }
   /// Returns a result of an operation.
   ValueId result(const Operation& operation, std::size_t index = 0) const {
     return {operation.first_result.index + static_cast<std::uint32_t>(index)};

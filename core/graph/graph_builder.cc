@@ -65,7 +65,7 @@ std::vector<Value> GraphBuilder::add_all(OperationKind kind, const std::vector<V
                                          const Attributes& attributes) {
   const Value first = add(kind, operands, attributes);
   std::vector<Value> results;
-  const std::size_t count = declaration_of(kind).results.size();
+  const std::size_t count = result_count(kind, attributes);
   for (std::uint32_t i = 0; i < count; ++i)
     results.push_back({*this, {has_failed() ? 0 : first.id().index + i}});
   return results;

@@ -40,8 +40,8 @@ std::vector<Entry> entries_of(const Graph& graph) {
   std::vector<Entry> entries;
   for (const Operation& operation : graph.operations()) {
     const std::string text = to_text(graph, operation);
-    entries.push_back({text, key_of(text), operation.operands, operation.first_result,
-                       declaration_of(operation.kind).results.size()});
+    entries.push_back(
+        {text, key_of(text), operation.operands, operation.first_result, graph.results(operation)});
   }
   for (const GraphOutput& output : graph.outputs()) {
     const std::string text = "output \"" + output.name + "\" = ";

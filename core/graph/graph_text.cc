@@ -27,6 +27,7 @@ std::string text_of(const AttributeValue& value) {
   if (const auto* number = std::get_if<double>(&value)) return digits_of(*number);
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* type = std::get_if<NumberType>(&value)) return std::string(to_string(*type));
+  if (const auto* word = std::get_if<std::string>(&value)) return *word;
   return to_string(std::get<Shape>(value));
 }
 
@@ -158,6 +159,8 @@ Result<AttributeValue> parse_attribute(const AttributeDeclaration& declared, Lin
     HOCKET_TRY(type);
     return AttributeValue(*type);
   }
+  if (std::holds_alternative<std::string>(declared.value))
+    return AttributeValue(std::string(*word));
   if (*word != "true" && *word != "false") return expected("true or false", *word);
   return AttributeValue(*word == "true");
 }
@@ -323,7 +326,7 @@ class GraphReader {
 }  // namespace
 
 std::string to_text(const Graph& graph, const Operation& operation) {
-  const std::size_t results = declaration_of(operation.kind).results.size();
+  const std::size_t results = graph.results(operation);
   std::string text, types;
   for (std::size_t i = 0; i < results; ++i) {
     const ValueId value = graph.result(operation, i);

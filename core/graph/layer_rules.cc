@@ -33,6 +33,7 @@ Result<ResultTypes> layer_norm_gradient_rule(const ShapeRule& rule) {
   HOCKET_TRY(rule.is(2, row_statistic(rule.shape(0))));
   HOCKET_TRY(rule.is(3, row_statistic(rule.shape(0))));
   HOCKET_TRY(rule.is(4, rule[0]));
+  if (const auto residual = rule.place("residual")) HOCKET_TRY(rule.is(*residual, rule[0]));
   return ResultTypes{rule[0], rule[1], rule[1]};
 }
 
@@ -49,6 +50,7 @@ Result<ResultTypes> rms_norm_gradient_rule(const ShapeRule& rule) {
   HOCKET_TRY(rule.is(1, innermost(rule[0])));
   HOCKET_TRY(rule.is(2, row_statistic(rule.shape(0))));
   HOCKET_TRY(rule.is(3, rule[0]));
+  if (const auto residual = rule.place("residual")) HOCKET_TRY(rule.is(*residual, rule[0]));
   return ResultTypes{rule[0], rule[1]};
 }
 

@@ -17,15 +17,19 @@ Result<ResultTypes> elementwise_rule(const ShapeRule& rule) {
   return ResultTypes{with_shape(rule[0], std::move(shape))};
 }
 
-namespace {
-
-/// The gradient of an elementwise operation: operands of one type.
-}  // namespace
-
 Result<ResultTypes> gradient_rule(const ShapeRule& rule) {
   HOCKET_TRY(rule.floating(0));
   HOCKET_TRY(rule.is(1, rule[0]));
   return ResultTypes{rule[0]};
+}
+
+Result<ResultTypes> select_rule(const ShapeRule& rule) {
+  return elementwise_rule(rule);
+}
+
+Result<ResultTypes> is_finite_rule(const ShapeRule& rule) {
+  HOCKET_TRY(rule.floating(0));
+  return ResultTypes{{NumberType::float32, {}}};
 }
 
 Result<ResultTypes> convert_rule(const ShapeRule& rule) {
@@ -138,8 +142,40 @@ Result<ResultTypes> broadcast_rule(const ShapeRule& rule) {
   return ResultTypes{with_shape(rule[0], shape)};
 }
 
+namespace {
+
+/// Checks the epilogue of a product with the result `y`, which has the number type of the operands
+/// unless it widens, and adds what else it gives. `sums` is the shape of the sums of a.
+Result<ResultTypes> with_epilogue(const ShapeRule& rule, const ValueType& narrow, Shape sums) {
+  const Attributes& attributes = rule.attributes;
+  ValueType y = narrow;
+  if (attributes.flag("widens")) y.numbers = NumberType::float32;
+  if (const auto bias = rule.place("bias"))
+    HOCKET_TRY(rule.is(*bias, with_shape(narrow, {narrow.shape.back()})));
+  if (const auto before = rule.place("before")) HOCKET_TRY(rule.is(*before, narrow));
+  if (const auto residual = rule.place("residual")) HOCKET_TRY(rule.is(*residual, y));
+  const bool activates = attributes.word("activation") != "none";
+  if (activates && attributes.word("gradient_of") != "none")
+    return rule.wrong("gradient_of", "expected none beside an activation");
+  ResultTypes results{y};
+  if (attributes.flag("keeps_before")) {
+    if (!activates) return rule.wrong("keeps_before", "expected an activation");
+    results.push_back(narrow);
+  }
+  if (attributes.flag("sums_a")) {
+    if (rule.rank(0) != 2) return rule.wrong(0, "2 dimensions, of which one is summed");
+    results.push_back(with_shape(y, std::move(sums)));
+  }
+  return results;
+}
+
+}  // namespace
+
 Result<ResultTypes> matmul_rule(const ShapeRule& rule) {
-  HOCKET_TRY(rule.same_numbers());
+  for (std::size_t i = 0; i < 2; ++i) {
+    HOCKET_TRY(rule.floating(i));
+    HOCKET_TRY(rule.numbers(i, rule[0].numbers));
+  }
   HOCKET_TRY(rule.rank_from(0, 2));
   HOCKET_TRY(rule.rank_from(1, 2));
   Shape a = rule.shape(0), b = rule.shape(1);
@@ -157,7 +193,7 @@ Result<ResultTypes> matmul_rule(const ShapeRule& rule) {
   HOCKET_TRY(shape);
   shape->push_back(rows);
   shape->push_back(columns);
-  return ResultTypes{with_shape(rule[0], std::move(*shape))};
+  return with_epilogue(rule, with_shape(rule[0], std::move(*shape)), {rows});
 }
 
 }  // namespace hocket

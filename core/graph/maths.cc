@@ -60,6 +60,12 @@ Value silu(Value x) {
 Value swiglu(Value gate, Value up) {
   return maths_binary(Kind::swiglu, gate, up);
 }
+Value select(Value condition, Value a, Value b) {
+  return condition.builder().add(Kind::select, {condition, a, b});
+}
+Value is_finite(Value x) {
+  return maths_unary(Kind::is_finite, x);
+}
 Value convert(Value x, NumberType type) {
   return maths_unary(Kind::convert, x, {{"type", type}});
 }

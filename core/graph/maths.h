@@ -26,6 +26,10 @@ Value relu(Value x);
 Value gelu(Value x);
 Value silu(Value x);
 Value swiglu(Value gate, Value up);
+/// a where `condition` is not 0, else b.
+Value select(Value condition, Value a, Value b);
+/// 1 if all numbers are finite, else 0: float32[].
+Value is_finite(Value x);
 Value convert(Value x, NumberType type);
 /// `stream` tells the dropouts of a model apart; `key` is int32[2].
 Value dropout(Value x, Value key, double rate, std::int64_t stream);

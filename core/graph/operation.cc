@@ -41,15 +41,26 @@ Result<void> check_range(const AttributeDeclaration& declared, double value) {
                "expected " + range_text(declared) + ", found " + std::to_string(value));
 }
 
+Result<void> check_word(const AttributeDeclaration& declared, const std::string& word) {
+  if (std::ranges::find(declared.words, word) != declared.words.end()) return {};
+  std::string all;
+  for (const std::string_view each : declared.words)
+    all += (all.empty() ? "" : ", ") + std::string(each);
+  return wrong(declared.name,
+               "expected one of " + all + ", found \"" + printable(word, kShownWordBytes) + "\"");
+}
+
 Result<void> check_value(const AttributeDeclaration& declared, const AttributeValue& value) {
   if (declared.value.index() != value.index()) {
-    constexpr std::string_view kTypes[] = {"an integer", "a number", "true or false",
-                                           "a type of numbers", "integers in brackets"};
+    constexpr std::string_view kTypes[] = {"an integer",           "a number",
+                                           "true or false",        "a type of numbers",
+                                           "integers in brackets", "a word"};
     return wrong(declared.name, "expected " + std::string(kTypes[declared.value.index()]));
   }
   if (const auto* integer = std::get_if<std::int64_t>(&value))
     return check_range(declared, static_cast<double>(*integer));
   if (const auto* number = std::get_if<double>(&value)) return check_range(declared, *number);
+  if (const auto* word = std::get_if<std::string>(&value)) return check_word(declared, *word);
   const auto* integers = std::get_if<std::vector<std::int64_t>>(&value);
   if (!integers) return {};
   if (integers->size() > kMostIntegers)
@@ -57,6 +68,26 @@ Result<void> check_value(const AttributeDeclaration& declared, const AttributeVa
   for (const std::int64_t each : *integers)
     HOCKET_TRY(check_range(declared, static_cast<double>(each)));
   return {};
+}
+
+bool is_there(const ValueDeclaration& value, const OperationDeclaration& declared,
+              const Attributes& attributes) {
+  if (value.if_set.empty()) return true;
+  const auto attribute =
+      std::ranges::find(declared.attributes, value.if_set, &AttributeDeclaration::name);
+  HOCKET_CHECK(attribute != declared.attributes.end(),
+               "a value depends on an attribute of its kind");
+  const AttributeValue* const set = attributes.find(value.if_set);
+  return set && *set != attribute->value;
+}
+
+std::vector<std::string_view> names_of(const std::vector<ValueDeclaration>& values,
+                                       const OperationDeclaration& declared,
+                                       const Attributes& attributes) {
+  std::vector<std::string_view> names;
+  for (const ValueDeclaration& value : values)
+    if (is_there(value, declared, attributes)) names.push_back(value.name);
+  return names;
 }
 
 template <class T>
@@ -114,6 +145,35 @@ NumberType Attributes::type(std::string_view name) const {
 }
 const std::vector<std::int64_t>& Attributes::integers(std::string_view name) const {
   return value_of<std::vector<std::int64_t>>(*this, name);
+}
+
+const std::string& Attributes::word(std::string_view name) const {
+  return value_of<std::string>(*this, name);
+}
+
+std::vector<std::string_view> operand_names(OperationKind kind, const Attributes& attributes) {
+  const OperationDeclaration& declared = declaration_of(kind);
+  return names_of(declared.operands, declared, attributes);
+}
+
+std::vector<std::string_view> result_names(OperationKind kind, const Attributes& attributes) {
+  const OperationDeclaration& declared = declaration_of(kind);
+  return names_of(declared.results, declared, attributes);
+}
+
+std::optional<std::size_t> operand_place(OperationKind kind, const Attributes& attributes,
+                                         std::string_view operand) {
+  const auto names = operand_names(kind, attributes);
+  const auto found = std::ranges::find(names, operand);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+std::size_t result_count(OperationKind kind, const Attributes& attributes) {
+  const OperationDeclaration& declared = declaration_of(kind);
+  return static_cast<std::size_t>(std::ranges::count_if(
+      declared.results,
+      [&](const ValueDeclaration& result) { return is_there(result, declared, attributes); }));
 }
 
 Result<Attributes> complete(OperationKind kind, const Attributes& attributes) {

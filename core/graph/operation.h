@@ -49,6 +49,7 @@ enum class OperationKind : std::uint8_t {
   relu_gradient,
   gelu_gradient,
   silu_gradient,
+  select,   ///< a where `condition` is not 0, else b
   convert,  ///< to the number type `type`
   dropout,  ///< 0 at `rate`, else x / (1 − rate), by a counter-based generator: see below
 
@@ -56,6 +57,7 @@ enum class OperationKind : std::uint8_t {
   sum,      ///< over `dimensions`, which stay with size 1 if `keep`
   maximum,  ///< the same
   maximum_gradient,
+  is_finite,  ///< 1 if all numbers are finite, else 0
   reshape,
   transpose,  ///< dimension i of the result is dimension order[i]
   slice,      ///< `begin` to `end` of one dimension
@@ -64,7 +66,9 @@ enum class OperationKind : std::uint8_t {
   broadcast,
 
   // Products and normalisation.
-  matmul,  ///< of the two innermost dimensions, transposed as attributes say; others are broadcast
+  /// of the two innermost dimensions, transposed as attributes say; others are broadcast. What
+  /// follows a product may be attributes of it, its epilogue, which passes set
+  matmul,
   layer_norm,  ///< over the innermost dimension (Ba et al., 2016); also mean and 1/deviation
   layer_norm_gradient,
   rms_norm,  ///< over the innermost dimension (Zhang & Sennrich, 2019); also 1/root mean square
@@ -102,8 +106,9 @@ std::string_view to_string(OperationKind kind);
 /// invalid_argument for a word that is none, with the nearest one that is.
 Result<OperationKind> parse_operation_kind(std::string_view text);
 
+/// A string is one of the words that the attribute's declaration lists.
 using AttributeValue =
-    std::variant<std::int64_t, double, bool, NumberType, std::vector<std::int64_t>>;
+    std::variant<std::int64_t, double, bool, NumberType, std::vector<std::int64_t>, std::string>;
 
 /// Settings of an operation by name, in the order of its declaration. Those that are not set have
 /// their defaults.
@@ -122,6 +127,7 @@ class Attributes {
   bool flag(std::string_view name) const;
   NumberType type(std::string_view name) const;
   const std::vector<std::int64_t>& integers(std::string_view name) const;
+  const std::string& word(std::string_view name) const;
 
   bool operator==(const Attributes&) const = default;
 
@@ -136,15 +142,27 @@ struct AttributeDeclaration {
   bool is_required = false;
   /// Range of an integer or a number, and of each of several integers.
   double low = 0, high = 0;
+  /// The words that there are.
+  std::vector<std::string_view> words = {};
+};
+
+/// An operand or a result. One with `if_set` is there only where the attribute of this name has
+/// another value than its default.
+struct ValueDeclaration {
+  constexpr ValueDeclaration(const char* name, const char* if_set = "")
+      : name(name), if_set(if_set) {}
+
+  std::string_view name;
+  std::string_view if_set;
 };
 
 struct OperationDeclaration {
   OperationKind kind = OperationKind::input;
   std::string_view name;
-  std::vector<std::string_view> operands;
+  std::vector<ValueDeclaration> operands;
   /// The last operand may be given more than once, or not at all.
   bool is_variadic = false;
-  std::vector<std::string_view> results;
+  std::vector<ValueDeclaration> results;
   std::vector<AttributeDeclaration> attributes;
 };
 
@@ -153,6 +171,15 @@ const OperationDeclaration& declaration_of(OperationKind kind);
 /// Completes `attributes` with defaults, in the order of the declaration. invalid_argument for one
 /// that the kind does not have, that has another type, is out of its range or is missing.
 Result<Attributes> complete(OperationKind kind, const Attributes& attributes);
+
+/// Return the names of the operands and results that an operation with these complete() attributes
+/// has, a variadic one once.
+std::vector<std::string_view> operand_names(OperationKind kind, const Attributes& attributes);
+std::vector<std::string_view> result_names(OperationKind kind, const Attributes& attributes);
+/// Returns the place of an operand among these, if it is there.
+std::optional<std::size_t> operand_place(OperationKind kind, const Attributes& attributes,
+                                         std::string_view operand);
+std::size_t result_count(OperationKind kind, const Attributes& attributes);
 
 /// Returns the types of the results of an operation that is neither an input, a parameter nor a
 /// constant. Requires complete() attributes. invalid_argument with the operand, its type and the

@@ -29,6 +29,9 @@ Attribute share(std::string_view name, double value) {
 Attribute off(std::string_view name) {
   return {name, false};
 }
+Attribute activation(std::string_view name) {
+  return {name, "none", false, 0, 0, {"none", "relu", "gelu", "silu"}};
+}
 Attribute sizes(std::string_view name, double low = 1, double high = kMostSize) {
   return {name, std::vector<std::int64_t>(), true, low, high};
 }
@@ -74,6 +77,7 @@ const std::vector<Declaration>& table() {
       gradient(Kind::relu_gradient, "relu_gradient"),
       gradient(Kind::gelu_gradient, "gelu_gradient"),
       gradient(Kind::silu_gradient, "silu_gradient"),
+      {Kind::select, "select", {"condition", "a", "b"}, false, {"y"}, {}},
       unary(Kind::convert, "convert", {{"type", NumberType::float32, true}}),
       {Kind::dropout,
        "dropout",
@@ -85,6 +89,7 @@ const std::vector<Declaration>& table() {
       unary(Kind::sum, "sum", {sizes("dimensions", -8, 7), off("keep")}),
       unary(Kind::maximum, "maximum", {sizes("dimensions", -8, 7), off("keep")}),
       {Kind::maximum_gradient, "maximum_gradient", {"x", "y", "dy"}, false, {"dx"}, {}},
+      unary(Kind::is_finite, "is_finite"),
       unary(Kind::reshape, "reshape", {sizes("shape")}),
       unary(Kind::transpose, "transpose", {sizes("order", -8, 7)}),
       unary(Kind::slice, "slice", {dimension(), size("begin", 0), size("end")}),
@@ -92,7 +97,14 @@ const std::vector<Declaration>& table() {
       {Kind::concatenate, "concatenate", {"x"}, true, {"y"}, {dimension()}},
       unary(Kind::broadcast, "broadcast", {sizes("shape")}),
 
-      {Kind::matmul, "matmul", {"a", "b"}, false, {"y"}, {off("transpose_a"), off("transpose_b")}},
+      {Kind::matmul,
+       "matmul",
+       {"a", "b", {"bias", "bias"}, {"before", "gradient_of"}, {"residual", "residual"}},
+       false,
+       {"y", {"before", "keeps_before"}, {"sums", "sums_a"}},
+       {off("transpose_a"), off("transpose_b"), off("bias"), activation("activation"),
+        activation("gradient_of"), off("residual"), off("keeps_before"), off("sums_a"),
+        off("widens")}},
       {Kind::layer_norm,
        "layer_norm",
        {"x", "gain", "bias"},
@@ -101,17 +113,17 @@ const std::vector<Declaration>& table() {
        {epsilon(1e-5)}},
       {Kind::layer_norm_gradient,
        "layer_norm_gradient",
-       {"x", "gain", "mean", "inverse_deviation", "dy"},
+       {"x", "gain", "mean", "inverse_deviation", "dy", {"residual", "residual"}},
        false,
        {"dx", "dgain", "dbias"},
-       {}},
+       {off("residual")}},
       {Kind::rms_norm, "rms_norm", {"x", "gain"}, false, {"y", "inverse_rms"}, {epsilon(1e-5)}},
       {Kind::rms_norm_gradient,
        "rms_norm_gradient",
-       {"x", "gain", "inverse_rms", "dy"},
+       {"x", "gain", "inverse_rms", "dy", {"residual", "residual"}},
        false,
        {"dx", "dgain"},
-       {}},
+       {off("residual")}},
       unary(Kind::softmax, "softmax"),
       {Kind::softmax_gradient, "softmax_gradient", {"y", "dy"}, false, {"dx"}, {}},
 

@@ -3,8 +3,10 @@
 // The rules by which the types of an operation's results follow from those of its operands. Private
 // to this folder. Pure.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,7 +24,10 @@ using ResultTypes = std::vector<ValueType>;
 class ShapeRule {
  public:
   ShapeRule(OperationKind kind, const Attributes& attributes, std::span<const ValueType> operands)
-      : declared_(declaration_of(kind)), attributes(attributes), operands_(operands) {}
+      : attributes(attributes),
+        is_variadic_(declaration_of(kind).is_variadic),
+        names_(operand_names(kind, attributes)),
+        operands_(operands) {}
 
   std::size_t size() const { return operands_.size(); }
   const ValueType& operator[](std::size_t i) const { return operands_[i]; }
@@ -69,17 +74,23 @@ class ShapeRule {
                            std::to_string(of));
   }
   std::string name(std::size_t i) const {
-    const std::size_t last = declared_.operands.size() - 1;
-    if (declared_.is_variadic && i >= last) {
-      return std::string(declared_.operands[last]) + "[" + std::to_string(i - last) + "]";
-    }
-    return std::string(declared_.operands[i]);
+    const std::size_t last = names_.size() - 1;
+    if (is_variadic_ && i >= last)
+      return std::string(names_[last]) + "[" + std::to_string(i - last) + "]";
+    return std::string(names_[i]);
+  }
+  /// Returns the place of an operand that may be absent.
+  std::optional<std::size_t> place(std::string_view operand) const {
+    const auto found = std::find(names_.begin(), names_.end(), operand);
+    if (found == names_.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - names_.begin());
   }
 
-  const OperationDeclaration& declared_;
   const Attributes& attributes;
 
  private:
+  const bool is_variadic_;
+  const std::vector<std::string_view> names_;
   std::span<const ValueType> operands_;
 };
 
@@ -96,6 +107,8 @@ inline Shape with_innermost(Shape shape, std::int64_t size) {
 /// Elementwise operations, reductions, layout and products.
 Result<ResultTypes> elementwise_rule(const ShapeRule& rule);
 Result<ResultTypes> gradient_rule(const ShapeRule& rule);
+Result<ResultTypes> select_rule(const ShapeRule& rule);
+Result<ResultTypes> is_finite_rule(const ShapeRule& rule);
 Result<ResultTypes> convert_rule(const ShapeRule& rule);
 Result<ResultTypes> dropout_rule(const ShapeRule& rule);
 Result<ResultTypes> reduction_rule(const ShapeRule& rule);

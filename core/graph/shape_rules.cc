@@ -36,6 +36,8 @@ Result<ResultTypes> types_of(Kind kind, const ShapeRule& rule) {
     case Kind::silu_gradient:
     case Kind::softmax_gradient:
       return gradient_rule(rule);
+    case Kind::select:
+      return select_rule(rule);
     case Kind::convert:
       return convert_rule(rule);
     case Kind::dropout:
@@ -45,6 +47,8 @@ Result<ResultTypes> types_of(Kind kind, const ShapeRule& rule) {
       return reduction_rule(rule);
     case Kind::maximum_gradient:
       return maximum_gradient_rule(rule);
+    case Kind::is_finite:
+      return is_finite_rule(rule);
     case Kind::reshape:
       return reshape_rule(rule);
     case Kind::transpose:
@@ -108,10 +112,9 @@ Result<ResultTypes> types_of(Kind kind, const ShapeRule& rule) {
 
 Result<std::vector<ValueType>> result_types(OperationKind kind, const Attributes& attributes,
                                             std::span<const ValueType> operands) {
-  const OperationDeclaration& declared = declaration_of(kind);
-  const std::size_t count = declared.operands.size();
+  const std::size_t count = operand_names(kind, attributes).size();
   const bool is_right =
-      declared.is_variadic ? operands.size() + 1 >= count : operands.size() == count;
+      declaration_of(kind).is_variadic ? operands.size() + 1 >= count : operands.size() == count;
   if (!is_right) {
     return failure(ErrorCode::invalid_argument, "expected " + std::to_string(count) +
                                                     " operands, found " +

@@ -66,7 +66,7 @@ RegionCounts counts_of(const Graph& graph, const Operation& operation) {
     return {.parameters = type.count(), .parameter_bytes = type.bytes()};
   if (operation.kind <= OperationKind::constant) return counts;
   counts.operations = 1;
-  for (std::size_t i = 0; i < declaration_of(operation.kind).results.size(); ++i)
+  for (std::size_t i = 0; i < graph.results(operation); ++i)
     counts.result_bytes += graph.type(graph.result(operation, i)).bytes();
   return counts;
 }

@@ -13,6 +13,7 @@ using Sure = void (*)(Computation&);
 /// Returns null for kinds that have indices to check, or none to compute.
 Sure sure_function_of(Kind kind) {
   if (kind <= Kind::constant) return nullptr;
+  if (kind == Kind::select) return compute_select;
   if (kind < Kind::dropout) return compute_elementwise;
   switch (kind) {
     case Kind::dropout:
@@ -22,6 +23,8 @@ Sure sure_function_of(Kind kind) {
       return compute_reduction;
     case Kind::maximum_gradient:
       return compute_maximum_gradient;
+    case Kind::is_finite:
+      return compute_is_finite;
     case Kind::reshape:
     case Kind::transpose:
     case Kind::slice:

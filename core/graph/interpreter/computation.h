@@ -34,7 +34,7 @@ struct Computation {
     const auto found = static_cast<std::int64_t>(x(i)[at]);
     if (found >= low && found < size) return found;
     return failure(ErrorCode::invalid_argument,
-                   std::string(declaration_of(kind).operands[i]) + ": expected numbers from " +
+                   std::string(operand_names(kind, attributes)[i]) + ": expected numbers from " +
                        std::to_string(low) + " to " + std::to_string(size - 1) + ", found " +
                        std::to_string(found) + " at place " + std::to_string(at));
   }
@@ -69,6 +69,10 @@ Result<void> compute(Computation& computation);
 
 // The functions of the kinds, among which compute() chooses.
 void compute_elementwise(Computation& computation);
+double elementwise(OperationKind kind, double x);
+double elementwise(OperationKind kind, double a, double b);
+void compute_select(Computation& computation);
+void compute_is_finite(Computation& computation);
 void compute_dropout(Computation& computation);
 
 void compute_reduction(Computation& computation);

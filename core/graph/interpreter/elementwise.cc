@@ -1,5 +1,6 @@
 // Elementwise operations, and dropout.
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -39,7 +40,9 @@ double silu_slope(double x) {
   return s * (1 + x * (1 - s));
 }
 
-double function_of_one(Kind kind, double x) {
+}  // namespace
+
+double elementwise(Kind kind, double x) {
   switch (kind) {
     case Kind::exponential:
       return std::exp(x);
@@ -67,7 +70,7 @@ double function_of_one(Kind kind, double x) {
   }
 }
 
-double function_of_two(Kind kind, double a, double b) {
+double elementwise(Kind kind, double a, double b) {
   switch (kind) {
     case Kind::add:
       return a + b;
@@ -91,8 +94,6 @@ double function_of_two(Kind kind, double a, double b) {
   }
 }
 
-}  // namespace
-
 void compute_elementwise(Computation& computation) {
   const std::vector<double>& x = computation.x(0);
   std::vector<double>& y = computation.y();
@@ -100,15 +101,35 @@ void compute_elementwise(Computation& computation) {
     const double factor = computation.attributes.number("factor");
     for (std::size_t i = 0; i < x.size(); ++i) y[i] = x[i] * factor;
   } else if (computation.operands.size() == 1) {
-    for (std::size_t i = 0; i < x.size(); ++i) y[i] = function_of_one(computation.kind, x[i]);
+    for (std::size_t i = 0; i < x.size(); ++i) y[i] = elementwise(computation.kind, x[i]);
   } else {
     const Shape& shape = computation.results[0].type.shape;
     std::size_t i = 0;
     walk(shape, broadcast_strides(computation.shape(0), shape),
          broadcast_strides(computation.shape(1), shape), [&](std::size_t a, std::size_t b) {
-           y[i++] = function_of_two(computation.kind, x[a], computation.x(1)[b]);
+           y[i++] = elementwise(computation.kind, x[a], computation.x(1)[b]);
          });
   }
+}
+
+void compute_select(Computation& computation) {
+  const Shape& shape = computation.results[0].type.shape;
+  const Strides condition = broadcast_strides(computation.shape(0), shape);
+  std::vector<char> takes_a;
+  walk(shape, condition, condition,
+       [&](std::size_t at, std::size_t) { takes_a.push_back(computation.x(0)[at] != 0 ? 1 : 0); });
+  std::size_t i = 0;
+  walk(shape, broadcast_strides(computation.shape(1), shape),
+       broadcast_strides(computation.shape(2), shape), [&](std::size_t a, std::size_t b) {
+         computation.y()[i] = takes_a[i] != 0 ? computation.x(1)[a] : computation.x(2)[b];
+         ++i;
+       });
+}
+
+void compute_is_finite(Computation& computation) {
+  const std::vector<double>& x = computation.x(0);
+  const bool all = std::all_of(x.begin(), x.end(), [](double each) { return std::isfinite(each); });
+  computation.y()[0] = all ? 1 : 0;
 }
 
 void compute_dropout(Computation& computation) {

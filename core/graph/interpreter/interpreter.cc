@@ -58,7 +58,7 @@ class LastUses {
 
   bool is_needed(const Graph& graph, std::size_t operation) const {
     const Operation& each = graph.operations()[operation];
-    const std::size_t results = declaration_of(each.kind).results.size();
+    const std::size_t results = graph.results(each);
     for (std::size_t i = 0; i < results; ++i)
       if (of(graph.result(each, i)) != kNever) return true;
     return false;
@@ -102,7 +102,7 @@ class Interpreter {
   }
 
   Result<void> make_room(const Operation& operation) {
-    const std::size_t results = declaration_of(operation.kind).results.size();
+    const std::size_t results = graph_.results(operation);
     for (std::size_t i = 0; i < results; ++i)
       live_numbers_ += graph_.type(graph_.result(operation, i)).count();
     if (live_numbers_ <= options_.most_numbers) return {};
@@ -132,7 +132,7 @@ class Interpreter {
     Computation computation{operation.kind, operation.attributes, {}, {}};
     for (const ValueId operand : operation.operands)
       computation.operands.push_back(&values_[operand.index]);
-    const std::size_t results = declaration_of(operation.kind).results.size();
+    const std::size_t results = graph_.results(operation);
     for (std::size_t i = 0; i < results; ++i) {
       const ValueType& type = graph_.type(graph_.result(operation, i));
       computation.results.push_back(
@@ -146,7 +146,7 @@ class Interpreter {
   void end_lives(const Operation& operation, std::size_t index) {
     for (const ValueId operand : operation.operands)
       if (last_uses_.of(operand) == index) end_life(operand);
-    const std::size_t results = declaration_of(operation.kind).results.size();
+    const std::size_t results = graph_.results(operation);
     for (std::size_t i = 0; i < results; ++i) {
       const ValueId result = graph_.result(operation, i);
       if (last_uses_.of(result) == LastUses::kNever) end_life(result);

@@ -17,6 +17,14 @@ double mean_of(std::size_t width, Term term) {
   return sum / static_cast<double>(width);
 }
 
+/// Adds the residual to the gradient of x, if there is one.
+void add_residual(Computation& computation) {
+  const auto place = operand_place(computation.kind, computation.attributes, "residual");
+  if (!place) return;
+  std::vector<double>& dx = computation.y();
+  for (std::size_t i = 0; i < dx.size(); ++i) dx[i] += computation.x(*place)[i];
+}
+
 }  // namespace
 
 void compute_layer_norm(Computation& computation) {
@@ -54,6 +62,7 @@ void compute_layer_norm_gradient(Computation& computation) {
       dbias[i] += dy[i];
     }
   }
+  add_residual(computation);
 }
 
 void compute_rms_norm(Computation& computation) {
@@ -83,6 +92,7 @@ void compute_rms_norm_gradient(Computation& computation) {
       computation.y(1)[i] += dy[i] * x[i] * inverse;
     }
   }
+  add_residual(computation);
 }
 
 ExponentialSum exponential_sum(std::span<const double> row) {

@@ -1,10 +1,16 @@
 // Matrix products.
 
+#include <optional>
+#include <string>
+#include <string_view>
+
 #include "core/graph/interpreter/computation.h"
 #include "core/graph/interpreter/multi_index.h"
 
 namespace hocket {
 namespace {
+
+using Kind = OperationKind;
 
 /// One of the matrices in an operand: strides of its rows and columns as they are multiplied.
 struct Matrix {
@@ -27,12 +33,60 @@ Shape without_matrix(const Shape& shape) {
   return {shape.begin(), shape.end() - 2};
 }
 
+/// What is done to each number of a product.
+class Epilogue {
+ public:
+  explicit Epilogue(Computation& computation)
+      : computation_(computation),
+        bias_(operand("bias")),
+        before_(operand("before")),
+        residual_(operand("residual")),
+        activation_(kind_of("activation", "")),
+        gradient_(kind_of("gradient_of", "_gradient")),
+        keeps_before_(computation.attributes.flag("keeps_before")) {}
+
+  /// Gives number `at` of the result, which is in a column, from that of the product.
+  void give(std::size_t at, std::size_t column, double product) {
+    if (bias_) product += (*bias_)[column];
+    if (keeps_before_) computation_.y(1)[at] = product;
+    if (activation_) product = elementwise(*activation_, product);
+    if (gradient_) product = elementwise(*gradient_, (*before_)[at], product);
+    if (residual_) product += (*residual_)[at];
+    computation_.y()[at] = product;
+  }
+
+ private:
+  const std::vector<double>* operand(std::string_view name) const {
+    const auto place = operand_place(Kind::matmul, computation_.attributes, name);
+    return place ? &computation_.x(*place) : nullptr;
+  }
+  std::optional<Kind> kind_of(std::string_view attribute, std::string_view end) const {
+    const std::string& word = computation_.attributes.word(attribute);
+    if (word == "none") return std::nullopt;
+    return parse_operation_kind(word + std::string(end)).value();
+  }
+
+  Computation& computation_;
+  const std::vector<double>*const bias_, *const before_, *const residual_;
+  const std::optional<Kind> activation_, gradient_;
+  const bool keeps_before_;
+};
+
+/// Sums operand a over the dimension that the product sums.
+void sum_of_a(const Matrix& a, const std::vector<double>& x, std::vector<double>& sums) {
+  for (std::size_t i = 0; i < a.rows; ++i)
+    for (std::size_t k = 0; k < a.columns; ++k) sums[i] += x[a.at(i, k)];
+}
+
 }  // namespace
 
 void compute_matmul(Computation& computation) {
   const Matrix a(computation.shape(0), computation.attributes.flag("transpose_a"));
   const Matrix b(computation.shape(1), computation.attributes.flag("transpose_b"));
   const Shape batch = without_matrix(computation.results[0].type.shape);
+  if (computation.attributes.flag("sums_a"))
+    sum_of_a(a, computation.x(0), computation.results.back().values);
+  Epilogue epilogue(computation);
   std::size_t at = 0;
   walk(batch, broadcast_strides(without_matrix(computation.shape(0)), batch),
        broadcast_strides(without_matrix(computation.shape(1)), batch),
@@ -43,7 +97,7 @@ void compute_matmul(Computation& computation) {
            for (std::size_t j = 0; j < b.columns; ++j) {
              double sum = 0;
              for (std::size_t k = 0; k < b.rows; ++k) sum += left[a.at(i, k)] * right[b.at(k, j)];
-             computation.y()[at++] = sum;
+             epilogue.give(at++, j, sum);
            }
          }
        });
