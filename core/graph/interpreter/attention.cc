@@ -8,8 +8,9 @@ namespace hocket {
 namespace {
 
 /// The rows of queries, each with the keys and values that it sees.
+template <class T>
 struct QueryRows {
-  explicit QueryRows(const Computation& computation)
+  explicit QueryRows(const Computation<T>& computation)
       : computation(computation),
         heads(size(0, 1)),
         groups(size(1, 1)),
@@ -19,7 +20,7 @@ struct QueryRows {
         value_width(size(2, 3)),
         count(size(0, 0) * heads * rows),
         scale(computation.attributes.number("scale")) {
-    if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(width));
+    if (scale == 0) scale = 1 / root_of(T(static_cast<double>(width)));
   }
 
   /// Returns how many columns a row sees: the first ones.
@@ -33,11 +34,11 @@ struct QueryRows {
     return (batch * groups + head * groups / heads) * columns;
   }
   /// Returns scale · query · key for each column that the row sees.
-  std::vector<double> scores(std::size_t row) const {
-    std::vector<double> scores(seen(row));
-    const double* const query = computation.x(0).data() + row * width;
-    const double* key = computation.x(1).data() + first_key(row) * width;
-    for (double& score : scores) {
+  std::vector<T> scores(std::size_t row) const {
+    std::vector<T> scores(seen(row));
+    const T* const query = computation.x(0).data() + row * width;
+    const T* key = computation.x(1).data() + first_key(row) * width;
+    for (T& score : scores) {
       for (std::size_t i = 0; i < width; ++i) score += query[i] * key[i];
       score *= scale;
       key += width;
@@ -48,24 +49,25 @@ struct QueryRows {
     return static_cast<std::size_t>(computation.shape(operand)[dimension]);
   }
 
-  const Computation& computation;
+  const Computation<T>& computation;
   const std::size_t heads, groups, rows, columns, width, value_width;
   /// Rows of all heads of the batch.
   const std::size_t count;
-  double scale;
+  T scale;
 };
 
 }  // namespace
 
-void compute_attention(Computation& computation) {
-  const QueryRows rows(computation);
+template <class T>
+void compute_attention(Computation<T>& computation) {
+  const QueryRows<T> rows(computation);
   for (std::size_t row = 0; row < rows.count; ++row) {
-    const std::vector<double> scores = rows.scores(row);
-    const ExponentialSum sum = exponential_sum(scores);
-    const double* value = computation.x(2).data() + rows.first_key(row) * rows.value_width;
-    double* const y = computation.y().data() + row * rows.value_width;
-    for (const double score : scores) {
-      const double share = sum.share(score);
+    const std::vector<T> scores = rows.scores(row);
+    const ExponentialSum<T> sum = exponential_sum<T>(scores);
+    const T* value = computation.x(2).data() + rows.first_key(row) * rows.value_width;
+    T* const y = computation.y().data() + row * rows.value_width;
+    for (const T score : scores) {
+      const T share = sum.share(score);
       for (std::size_t i = 0; i < rows.value_width; ++i) y[i] += share * value[i];
       value += rows.value_width;
     }
@@ -77,29 +79,30 @@ namespace {
 
 /// Adds what a row gives to the gradients, with the shares that its logarithm of the sum says (Dao
 /// et al., 2022, appendix B.2).
-void add_gradients(Computation& computation, const QueryRows& rows, std::size_t row) {
+template <class T>
+void add_gradients(Computation<T>& computation, const QueryRows<T>& rows, std::size_t row) {
   const std::size_t width = rows.width, value_width = rows.value_width;
   const std::size_t first = rows.first_key(row);
-  const double* const query = computation.x(0).data() + row * width;
-  const double* const y = computation.x(3).data() + row * value_width;
-  const double* const dy = computation.x(5).data() + row * value_width;
-  double* const dquery = computation.y(0).data() + row * width;
-  double mean_slope = 0;
+  const T* const query = computation.x(0).data() + row * width;
+  const T* const y = computation.x(3).data() + row * value_width;
+  const T* const dy = computation.x(5).data() + row * value_width;
+  T* const dquery = computation.y(0).data() + row * width;
+  T mean_slope = 0;
   for (std::size_t i = 0; i < value_width; ++i) mean_slope += y[i] * dy[i];
 
-  const std::vector<double> scores = rows.scores(row);
+  const std::vector<T> scores = rows.scores(row);
   for (std::size_t column = 0; column < scores.size(); ++column) {
-    const double* const key = computation.x(1).data() + (first + column) * width;
-    const double* const value = computation.x(2).data() + (first + column) * value_width;
-    double* const dkey = computation.y(1).data() + (first + column) * width;
-    double* const dvalue = computation.y(2).data() + (first + column) * value_width;
-    const double share = std::exp(scores[column] - computation.x(4)[row]);
-    double slope = 0;
+    const T* const key = computation.x(1).data() + (first + column) * width;
+    const T* const value = computation.x(2).data() + (first + column) * value_width;
+    T* const dkey = computation.y(1).data() + (first + column) * width;
+    T* const dvalue = computation.y(2).data() + (first + column) * value_width;
+    const T share = exponential_of(scores[column] - computation.x(4)[row]);
+    T slope = 0;
     for (std::size_t i = 0; i < value_width; ++i) {
       slope += dy[i] * value[i];
       dvalue[i] += share * dy[i];
     }
-    const double dscore = share * (slope - mean_slope) * rows.scale;
+    const T dscore = share * (slope - mean_slope) * rows.scale;
     for (std::size_t i = 0; i < width; ++i) {
       dquery[i] += dscore * key[i];
       dkey[i] += dscore * query[i];
@@ -109,12 +112,14 @@ void add_gradients(Computation& computation, const QueryRows& rows, std::size_t 
 
 }  // namespace
 
-void compute_attention_gradient(Computation& computation) {
-  const QueryRows rows(computation);
+template <class T>
+void compute_attention_gradient(Computation<T>& computation) {
+  const QueryRows<T> rows(computation);
   for (std::size_t row = 0; row < rows.count; ++row) add_gradients(computation, rows, row);
 }
 
-void compute_rotary(Computation& computation) {
+template <class T>
+void compute_rotary(Computation<T>& computation) {
   const Rows rows(computation, 0);
   const Shape& shape = computation.shape(0);
   const auto positions = static_cast<std::size_t>(shape[shape.size() - 2]);
@@ -122,16 +127,21 @@ void compute_rotary(Computation& computation) {
   const double direction = computation.attributes.flag("inverse") ? -1 : 1;
   const std::size_t half = rows.width / 2;
   for (std::size_t row = 0; row < rows.count; ++row) {
-    const double* const x = computation.x(0).data() + row * rows.width;
-    double* const y = computation.y().data() + row * rows.width;
+    const T* const x = computation.x(0).data() + row * rows.width;
+    T* const y = computation.y().data() + row * rows.width;
     for (std::size_t i = 0; i < half; ++i) {
       const double exponent = -2 * static_cast<double>(i) / static_cast<double>(rows.width);
       const double angle =
           direction * static_cast<double>(row % positions) * std::pow(base, exponent);
-      y[i] = x[i] * std::cos(angle) - x[i + half] * std::sin(angle);
-      y[i + half] = x[i + half] * std::cos(angle) + x[i] * std::sin(angle);
+      const auto [cosine, sine] = turn_of<T>(angle);
+      y[i] = x[i] * cosine - x[i + half] * sine;
+      y[i + half] = x[i + half] * cosine + x[i] * sine;
     }
   }
 }
+
+HOCKET_FOR_ALL_NUMBERS(void, compute_attention);
+HOCKET_FOR_ALL_NUMBERS(void, compute_attention_gradient);
+HOCKET_FOR_ALL_NUMBERS(void, compute_rotary);
 
 }  // namespace hocket

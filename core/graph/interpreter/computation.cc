@@ -8,10 +8,12 @@ namespace {
 using Kind = OperationKind;
 
 /// A function that always succeeds.
-using Sure = void (*)(Computation&);
+template <class T>
+using Sure = void (*)(Computation<T>&);
 
 /// Returns null for kinds that have indices to check, or none to compute.
-Sure sure_function_of(Kind kind) {
+template <class T>
+Sure<T> sure_function_of(Kind kind) {
   if (kind <= Kind::constant) return nullptr;
   if (kind == Kind::select) return compute_select;
   if (kind < Kind::dropout) return compute_elementwise;
@@ -63,8 +65,9 @@ Sure sure_function_of(Kind kind) {
 
 }  // namespace
 
-Result<void> compute(Computation& computation) {
-  if (const Sure function = sure_function_of(computation.kind)) {
+template <class T>
+Result<void> compute(Computation<T>& computation) {
+  if (const Sure<T> function = sure_function_of<T>(computation.kind)) {
     function(computation);
     return {};
   }
@@ -94,5 +97,7 @@ Result<void> compute(Computation& computation) {
       return {};
   }
 }
+
+HOCKET_FOR_ALL_NUMBERS(Result<void>, compute);
 
 }  // namespace hocket

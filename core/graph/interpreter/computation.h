@@ -1,9 +1,8 @@
 #pragma once
 
-// One operation with the numbers of its operands and results, and the functions that compute them.
-// Private to core/graph. Pure.
+// One operation with the numbers of its operands and results, and the functions that compute them,
+// for doubles and for residues. Private to core/graph/interpreter. Pure.
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,27 +10,34 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/graph/interpreter/functions.h"
 #include "core/graph/interpreter/interpreter.h"
 #include "core/graph/operation.h"
 
+/// Instantiates a function of a computation for each type of numbers.
+#define HOCKET_FOR_ALL_NUMBERS(result, function)  \
+  template result function(Computation<double>&); \
+  template result function(Computation<Residue>&)
+
 namespace hocket {
 
+template <class T>
 struct Computation {
   OperationKind kind;
   const Attributes& attributes;
-  std::vector<const Numbers*> operands;
+  std::vector<const BasicNumbers<T>*> operands;
   /// They have their types, and are 0 before they are computed.
-  std::vector<Numbers> results;
+  std::vector<BasicNumbers<T>> results;
 
-  const std::vector<double>& x(std::size_t i) const { return operands[i]->values; }
-  std::vector<double>& y(std::size_t i = 0) { return results[i].values; }
+  const std::vector<T>& x(std::size_t i) const { return operands[i]->values; }
+  std::vector<T>& y(std::size_t i = 0) { return results[i].values; }
   const Shape& shape(std::size_t i) const { return operands[i]->type.shape; }
 
   /// Returns number `at` of operand `i` as an index. invalid_argument if it is not `low` or more
   /// and below `size`.
   Result<std::int64_t> index(std::size_t i, std::size_t at, std::int64_t size,
                              std::int64_t low = 0) const {
-    const auto found = static_cast<std::int64_t>(x(i)[at]);
+    const auto found = whole_of(x(i)[at]);
     if (found >= low && found < size) return found;
     return failure(ErrorCode::invalid_argument,
                    std::string(operand_names(kind, attributes)[i]) + ": expected numbers from " +
@@ -42,7 +48,8 @@ struct Computation {
 
 /// The innermost dimension of an operand, and how many rows of it there are.
 struct Rows {
-  Rows(const Computation& computation, std::size_t operand)
+  template <class T>
+  Rows(const Computation<T>& computation, std::size_t operand)
       : width(static_cast<std::size_t>(computation.shape(operand).back())),
         count(computation.x(operand).size() / width) {}
 
@@ -52,58 +59,92 @@ struct Rows {
 
 /// The largest number of a row, by which its exponentials are divided so that none is too large,
 /// and the sum of these.
+template <class T>
 struct ExponentialSum {
-  double most = 0;
-  double sum = 0;
+  T most = 0;
+  T sum = 0;
 
   /// Returns the logarithm of the sum of the exponentials themselves.
-  double logarithm() const { return std::log(sum) + most; }
+  T logarithm() const { return logarithm_of(sum) + most; }
   /// Returns the share of the sum that a number of the row has.
-  double share(double x) const { return std::exp(x - most) / sum; }
+  T share(T x) const { return exponential_of(x - most) / sum; }
 };
 
-ExponentialSum exponential_sum(std::span<const double> row);
+template <class T>
+ExponentialSum<T> exponential_sum(std::span<const T> row);
 
 /// Computes the results. invalid_argument for an index that is out of range.
-Result<void> compute(Computation& computation);
+template <class T>
+Result<void> compute(Computation<T>& computation);
 
 // The functions of the kinds, among which compute() chooses.
-void compute_elementwise(Computation& computation);
-double elementwise(OperationKind kind, double x);
-double elementwise(OperationKind kind, double a, double b);
-void compute_select(Computation& computation);
-void compute_is_finite(Computation& computation);
-void compute_dropout(Computation& computation);
+template <class T>
+void compute_elementwise(Computation<T>& computation);
+template <class T>
+T elementwise(OperationKind kind, T x);
+template <class T>
+T elementwise(OperationKind kind, T a, T b);
+template <class T>
+void compute_select(Computation<T>& computation);
+template <class T>
+void compute_is_finite(Computation<T>& computation);
+template <class T>
+void compute_dropout(Computation<T>& computation);
 
-void compute_reduction(Computation& computation);
-void compute_maximum_gradient(Computation& computation);
-void compute_layout(Computation& computation);
+template <class T>
+void compute_reduction(Computation<T>& computation);
+template <class T>
+void compute_maximum_gradient(Computation<T>& computation);
+template <class T>
+void compute_layout(Computation<T>& computation);
 
-void compute_matmul(Computation& computation);
-void compute_layer_norm(Computation& computation);
-void compute_layer_norm_gradient(Computation& computation);
-void compute_rms_norm(Computation& computation);
-void compute_rms_norm_gradient(Computation& computation);
-void compute_softmax(Computation& computation);
-void compute_softmax_gradient(Computation& computation);
+template <class T>
+void compute_matmul(Computation<T>& computation);
+template <class T>
+void compute_layer_norm(Computation<T>& computation);
+template <class T>
+void compute_layer_norm_gradient(Computation<T>& computation);
+template <class T>
+void compute_rms_norm(Computation<T>& computation);
+template <class T>
+void compute_rms_norm_gradient(Computation<T>& computation);
+template <class T>
+void compute_softmax(Computation<T>& computation);
+template <class T>
+void compute_softmax_gradient(Computation<T>& computation);
 
-void compute_attention(Computation& computation);
-void compute_attention_gradient(Computation& computation);
-void compute_rotary(Computation& computation);
+template <class T>
+void compute_attention(Computation<T>& computation);
+template <class T>
+void compute_attention_gradient(Computation<T>& computation);
+template <class T>
+void compute_rotary(Computation<T>& computation);
 
-Result<void> compute_embedding(Computation& computation);
-Result<void> compute_embedding_gradient(Computation& computation);
-Result<void> compute_cross_entropy(Computation& computation);
-Result<void> compute_cross_entropy_gradient(Computation& computation);
-void compute_top_k(Computation& computation);
-Result<void> compute_top_k_gradient(Computation& computation);
+template <class T>
+Result<void> compute_embedding(Computation<T>& computation);
+template <class T>
+Result<void> compute_embedding_gradient(Computation<T>& computation);
+template <class T>
+Result<void> compute_cross_entropy(Computation<T>& computation);
+template <class T>
+Result<void> compute_cross_entropy_gradient(Computation<T>& computation);
+template <class T>
+void compute_top_k(Computation<T>& computation);
+template <class T>
+Result<void> compute_top_k_gradient(Computation<T>& computation);
 
-Result<void> compute_dispatch(Computation& computation);
-Result<void> compute_dispatch_gradient(Computation& computation);
-Result<void> compute_combine(Computation& computation);
-Result<void> compute_combine_gradient(Computation& computation);
+template <class T>
+Result<void> compute_dispatch(Computation<T>& computation);
+template <class T>
+Result<void> compute_dispatch_gradient(Computation<T>& computation);
+template <class T>
+Result<void> compute_combine(Computation<T>& computation);
+template <class T>
+Result<void> compute_combine_gradient(Computation<T>& computation);
 
-Result<void> compute_adamw(Computation& computation);
-void compute_sgd(Computation& computation);
+template <class T>
+Result<void> compute_adamw(Computation<T>& computation);
+template <class T>
+void compute_sgd(Computation<T>& computation);
 
 }  // namespace hocket

@@ -16,52 +16,55 @@ namespace {
 
 using Kind = OperationKind;
 
-double sigmoid_of(double x) {
-  // No exponential of a large number, which would be infinite.
-  const double e = std::exp(-std::abs(x));
-  return x < 0 ? e / (1 + e) : 1 / (1 + e);
-}
-
 const double kGeluScale = std::sqrt(2 / std::numbers::pi);
 constexpr double kGeluCube = 0.044715;
 
-double gelu_of(double x) {
-  return 0.5 * x * (1 + std::tanh(kGeluScale * (x + kGeluCube * x * x * x)));
+template <class T>
+T gelu_of(T x) {
+  return 0.5 * x * (1 + tanh_of(kGeluScale * (x + kGeluCube * x * x * x)));
 }
 
-double gelu_slope(double x) {
-  const double t = std::tanh(kGeluScale * (x + kGeluCube * x * x * x));
-  const double slope = kGeluScale * (1 + 3 * kGeluCube * x * x);
+template <class T>
+T gelu_slope(T x) {
+  const T t = tanh_of(kGeluScale * (x + kGeluCube * x * x * x));
+  const T slope = kGeluScale * (1 + 3 * T(kGeluCube) * x * x);
   return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * slope;
 }
 
-double silu_slope(double x) {
-  const double s = sigmoid_of(x);
+template <class T>
+T silu_of(T x) {
+  return x * sigmoid_of(x);
+}
+
+template <class T>
+T silu_slope(T x) {
+  const T s = sigmoid_of(x);
   return s * (1 + x * (1 - s));
 }
 
 }  // namespace
 
-double elementwise(Kind kind, double x) {
+template <class T>
+T elementwise(Kind kind, T x) {
   switch (kind) {
     case Kind::exponential:
-      return std::exp(x);
+      return exponential_of(x);
     case Kind::logarithm:
-      return std::log(x);
+      return logarithm_of(x);
     case Kind::square_root:
-      return std::sqrt(x);
+      return root_of(x);
     case Kind::reciprocal_square_root:
-      return 1 / std::sqrt(x);
+      return 1 / root_of(x);
     case Kind::tanh:
-      return std::tanh(x);
+      return tanh_of(x);
     case Kind::sigmoid:
       return sigmoid_of(x);
     case Kind::relu:
-      return x <= 0 ? 0 : x;  // what is not a number stays so
+      return x <= 0 ? T(0) : x;  // what is not a number stays so
     case Kind::gelu:
       return gelu_of(x);
     case Kind::silu:
-      return x * sigmoid_of(x);
+      return silu_of(x);
     case Kind::convert:
       return x;  // its type rounds it, if anything does
     default:
@@ -70,7 +73,8 @@ double elementwise(Kind kind, double x) {
   }
 }
 
-double elementwise(Kind kind, double a, double b) {
+template <class T>
+T elementwise(Kind kind, T a, T b) {
   switch (kind) {
     case Kind::add:
       return a + b;
@@ -81,9 +85,9 @@ double elementwise(Kind kind, double a, double b) {
     case Kind::divide:
       return a / b;
     case Kind::swiglu:
-      return a * sigmoid_of(a) * b;
+      return silu_of(a) * b;
     case Kind::relu_gradient:
-      return a <= 0 ? 0 : b;
+      return a <= 0 ? T(0) : b;
     case Kind::gelu_gradient:
       return gelu_slope(a) * b;
     case Kind::silu_gradient:
@@ -94,11 +98,17 @@ double elementwise(Kind kind, double a, double b) {
   }
 }
 
-void compute_elementwise(Computation& computation) {
-  const std::vector<double>& x = computation.x(0);
-  std::vector<double>& y = computation.y();
+template double elementwise(Kind kind, double x);
+template double elementwise(Kind kind, double a, double b);
+template Residue elementwise(Kind kind, Residue x);
+template Residue elementwise(Kind kind, Residue a, Residue b);
+
+template <class T>
+void compute_elementwise(Computation<T>& computation) {
+  const std::vector<T>& x = computation.x(0);
+  std::vector<T>& y = computation.y();
   if (computation.kind == Kind::scale) {
-    const double factor = computation.attributes.number("factor");
+    const T factor = computation.attributes.number("factor");
     for (std::size_t i = 0; i < x.size(); ++i) y[i] = x[i] * factor;
   } else if (computation.operands.size() == 1) {
     for (std::size_t i = 0; i < x.size(); ++i) y[i] = elementwise(computation.kind, x[i]);
@@ -112,7 +122,8 @@ void compute_elementwise(Computation& computation) {
   }
 }
 
-void compute_select(Computation& computation) {
+template <class T>
+void compute_select(Computation<T>& computation) {
   const Shape& shape = computation.results[0].type.shape;
   const Strides condition = broadcast_strides(computation.shape(0), shape);
   std::vector<char> takes_a;
@@ -126,21 +137,22 @@ void compute_select(Computation& computation) {
        });
 }
 
-void compute_is_finite(Computation& computation) {
-  const std::vector<double>& x = computation.x(0);
-  const bool all = std::all_of(x.begin(), x.end(), [](double each) { return std::isfinite(each); });
+template <class T>
+void compute_is_finite(Computation<T>& computation) {
+  const std::vector<T>& x = computation.x(0);
+  const bool all = std::all_of(x.begin(), x.end(), [](T each) { return is_finite_number(each); });
   computation.y()[0] = all ? 1 : 0;
 }
 
-void compute_dropout(Computation& computation) {
-  const std::vector<double>&x = computation.x(0), &key = computation.x(1);
+template <class T>
+void compute_dropout(Computation<T>& computation) {
+  const std::vector<T>&x = computation.x(0), &key = computation.x(1);
   const double rate = computation.attributes.number("rate");
   const auto stream = static_cast<std::uint32_t>(computation.attributes.integer("stream"));
+  const T kept = 1 - T(rate);
   // A rate below 1 of 2^32 words is below 2^32.
   const auto dropped = static_cast<std::uint32_t>(std::floor(std::ldexp(rate, 32)));
-  const auto bits = [](double word) {
-    return static_cast<std::uint32_t>(static_cast<std::int64_t>(word));
-  };
+  const auto bits = [](T word) { return static_cast<std::uint32_t>(whole_of(word)); };
   std::array<std::uint32_t, 4> words{};
   for (std::size_t i = 0; i < x.size(); ++i) {
     const std::uint64_t block = i / 4;
@@ -149,8 +161,13 @@ void compute_dropout(Computation& computation) {
           {static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), stream, 0},
           {bits(key[0]), bits(key[1])});
     }
-    computation.y()[i] = words[i % 4] < dropped ? 0 : x[i] / (1 - rate);
+    computation.y()[i] = words[i % 4] < dropped ? T(0) : x[i] / kept;
   }
 }
+
+HOCKET_FOR_ALL_NUMBERS(void, compute_elementwise);
+HOCKET_FOR_ALL_NUMBERS(void, compute_select);
+HOCKET_FOR_ALL_NUMBERS(void, compute_is_finite);
+HOCKET_FOR_ALL_NUMBERS(void, compute_dropout);
 
 }  // namespace hocket

@@ -8,8 +8,9 @@ namespace hocket {
 namespace {
 
 /// The slots that rows have, as operands say: experts, and places behind them.
+template <class T>
 struct TakenSlots {
-  TakenSlots(const Computation& computation, std::size_t experts, const Shape& slots)
+  TakenSlots(const Computation<T>& computation, std::size_t experts, const Shape& slots)
       : computation(computation),
         experts(experts),
         expert_count(slots[0]),
@@ -42,7 +43,7 @@ struct TakenSlots {
     return {};
   }
 
-  const Computation& computation;
+  const Computation<T>& computation;
   /// The operand with the experts; the one with the places comes after it.
   const std::size_t experts;
   const std::int64_t expert_count, capacity;
@@ -51,7 +52,8 @@ struct TakenSlots {
 
 }  // namespace
 
-Result<void> compute_dispatch(Computation& computation) {
+template <class T>
+Result<void> compute_dispatch(Computation<T>& computation) {
   const Rows rows(computation, 0);
   const auto choices = static_cast<std::size_t>(computation.shape(1)[1]);
   const std::int64_t experts = computation.attributes.integer("expert_count");
@@ -70,7 +72,8 @@ Result<void> compute_dispatch(Computation& computation) {
   return {};
 }
 
-Result<void> compute_dispatch_gradient(Computation& computation) {
+template <class T>
+Result<void> compute_dispatch_gradient(Computation<T>& computation) {
   const TakenSlots slots(computation, 0, computation.shape(2));
   return slots.each([&](std::size_t row, std::size_t, std::size_t slot) {
     for (std::size_t j = 0; j < slots.width; ++j)
@@ -78,7 +81,8 @@ Result<void> compute_dispatch_gradient(Computation& computation) {
   });
 }
 
-Result<void> compute_combine(Computation& computation) {
+template <class T>
+Result<void> compute_combine(Computation<T>& computation) {
   const TakenSlots slots(computation, 1, computation.shape(0));
   return slots.each([&](std::size_t row, std::size_t choice, std::size_t slot) {
     for (std::size_t j = 0; j < slots.width; ++j) {
@@ -88,15 +92,21 @@ Result<void> compute_combine(Computation& computation) {
   });
 }
 
-Result<void> compute_combine_gradient(Computation& computation) {
+template <class T>
+Result<void> compute_combine_gradient(Computation<T>& computation) {
   const TakenSlots slots(computation, 1, computation.shape(0));
   return slots.each([&](std::size_t row, std::size_t choice, std::size_t slot) {
     for (std::size_t j = 0; j < slots.width; ++j) {
-      const double dy = computation.x(4)[row * slots.width + j];
+      const T dy = computation.x(4)[row * slots.width + j];
       computation.y(0)[slot + j] += dy * computation.x(3)[choice];
       computation.y(1)[choice] += dy * computation.x(0)[slot + j];
     }
   });
 }
+
+HOCKET_FOR_ALL_NUMBERS(Result<void>, compute_dispatch);
+HOCKET_FOR_ALL_NUMBERS(Result<void>, compute_dispatch_gradient);
+HOCKET_FOR_ALL_NUMBERS(Result<void>, compute_combine);
+HOCKET_FOR_ALL_NUMBERS(Result<void>, compute_combine_gradient);
 
 }  // namespace hocket

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <limits>
 #include <new>
-#include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "core/graph/interpreter/computation.h"
@@ -22,8 +22,12 @@ Result<void> check_whole(double number) {
   return failure(ErrorCode::invalid_argument,
                  "expected whole numbers of 32 bits, found " + std::to_string(number));
 }
+Result<void> check_whole(Residue number) {
+  return check_whole(static_cast<double>(number.whole()));
+}
 
-Result<void> check_numbers(const Numbers& numbers, const ValueType& type) {
+template <class T>
+Result<void> check_numbers(const BasicNumbers<T>& numbers, const ValueType& type) {
   if (numbers.type != type) {
     return failure(ErrorCode::invalid_argument,
                    "expected " + to_string(type) + ", found " + to_string(numbers.type));
@@ -34,7 +38,7 @@ Result<void> check_numbers(const Numbers& numbers, const ValueType& type) {
                                                     std::to_string(numbers.values.size()));
   }
   if (is_floating(type.numbers)) return {};
-  for (const double number : numbers.values) HOCKET_TRY(check_whole(number));
+  for (const T number : numbers.values) HOCKET_TRY(check_whole(number));
   return {};
 }
 
@@ -68,16 +72,17 @@ class LastUses {
   std::vector<std::size_t> uses_;  ///< by value
 };
 
+template <class T>
 class Interpreter {
  public:
-  Interpreter(const Graph& graph, const Leaves& leaves, const InterpreterOptions& options)
+  Interpreter(const Graph& graph, const BasicLeaves<T>& leaves, const InterpreterOptions& options)
       : graph_(graph),
         leaves_(leaves),
         options_(options),
         last_uses_(graph),
         values_(graph.values()) {}
 
-  Result<std::vector<Numbers>> run() {
+  Result<std::vector<BasicNumbers<T>>> run() {
     for (std::size_t i = 0; i < graph_.operations().size(); ++i) {
       if (!last_uses_.is_needed(graph_, i)) continue;
       const Operation& operation = graph_.operations()[i];
@@ -93,9 +98,11 @@ class Interpreter {
     auto results = operation.kind <= Kind::constant ? leaf(operation) : results_of(operation);
     HOCKET_TRY(results);
     for (std::size_t i = 0; i < results->size(); ++i) {
-      Numbers& numbers = (*results)[i];
-      if (options_.rounds_values)
-        for (double& number : numbers.values) number = rounded(number, numbers.type.numbers);
+      BasicNumbers<T>& numbers = (*results)[i];
+      if constexpr (std::is_same_v<T, double>) {
+        if (options_.rounds_values)
+          for (double& number : numbers.values) number = rounded(number, numbers.type.numbers);
+      }
       values_[graph_.result(operation, i).index] = std::move(numbers);
     }
     return {};
@@ -112,12 +119,13 @@ class Interpreter {
                        std::to_string(options_.most_numbers) + "; interpret a smaller graph");
   }
 
-  Result<std::vector<Numbers>> leaf(const Operation& operation) const {
+  Result<std::vector<BasicNumbers<T>>> leaf(const Operation& operation) const {
     const ValueType& type = graph_.type(operation.first_result);
     if (operation.kind == Kind::constant) {
       const double value = operation.attributes.number("value");
       if (!is_floating(type.numbers)) HOCKET_TRY(check_whole(value));
-      return std::vector{Numbers{type, std::vector(static_cast<std::size_t>(type.count()), value)}};
+      const auto count = static_cast<std::size_t>(type.count());
+      return std::vector{BasicNumbers<T>{type, std::vector<T>(count, value)}};
     }
     const auto found = leaves_.find(operation.name);
     if (found == leaves_.end()) {
@@ -128,15 +136,14 @@ class Interpreter {
     return std::vector{found->second};
   }
 
-  Result<std::vector<Numbers>> results_of(const Operation& operation) const {
-    Computation computation{operation.kind, operation.attributes, {}, {}};
+  Result<std::vector<BasicNumbers<T>>> results_of(const Operation& operation) const {
+    Computation<T> computation{operation.kind, operation.attributes, {}, {}};
     for (const ValueId operand : operation.operands)
       computation.operands.push_back(&values_[operand.index]);
     const std::size_t results = graph_.results(operation);
     for (std::size_t i = 0; i < results; ++i) {
       const ValueType& type = graph_.type(graph_.result(operation, i));
-      computation.results.push_back(
-          {type, std::vector<double>(static_cast<std::size_t>(type.count()))});
+      computation.results.push_back({type, std::vector<T>(static_cast<std::size_t>(type.count()))});
     }
     HOCKET_TRY(compute(computation));
     return std::move(computation.results);
@@ -159,12 +166,12 @@ class Interpreter {
     values_[value.index] = {};
   }
 
-  std::vector<Numbers> outputs() {
+  std::vector<BasicNumbers<T>> outputs() {
     std::vector<std::size_t> uses(values_.size());
     for (const GraphOutput& output : graph_.outputs()) ++uses[output.value.index];
-    std::vector<Numbers> outputs;
+    std::vector<BasicNumbers<T>> outputs;
     for (const GraphOutput& output : graph_.outputs()) {
-      Numbers& numbers = values_[output.value.index];
+      BasicNumbers<T>& numbers = values_[output.value.index];
       if (--uses[output.value.index] == 0)
         outputs.push_back(std::move(numbers));
       else
@@ -174,23 +181,34 @@ class Interpreter {
   }
 
   const Graph& graph_;
-  const Leaves& leaves_;
+  const BasicLeaves<T>& leaves_;
   const InterpreterOptions& options_;
   const LastUses last_uses_;
-  std::vector<Numbers> values_;  ///< by value
+  std::vector<BasicNumbers<T>> values_;  ///< by value
   std::int64_t live_numbers_ = 0;
 };
+
+template <class T>
+Result<std::vector<BasicNumbers<T>>> outputs_of(const Graph& graph, const BasicLeaves<T>& leaves,
+                                                const InterpreterOptions& options) {
+  try {
+    return Interpreter<T>(graph, leaves, options).run();
+  } catch (const std::bad_alloc&) {
+    return failure(ErrorCode::unavailable,
+                   "the host has no memory for the graph's values; interpret a smaller graph");
+  }
+}
 
 }  // namespace
 
 Result<std::vector<Numbers>> interpret(const Graph& graph, const Leaves& leaves,
                                        const InterpreterOptions& options) {
-  try {
-    return Interpreter(graph, leaves, options).run();
-  } catch (const std::bad_alloc&) {
-    return failure(ErrorCode::unavailable,
-                   "the host has no memory for the graph's values; interpret a smaller graph");
-  }
+  return outputs_of(graph, leaves, options);
+}
+
+Result<std::vector<Residues>> interpret_exactly(const Graph& graph, const ResidueLeaves& leaves,
+                                                const InterpreterOptions& options) {
+  return outputs_of(graph, leaves, options);
 }
 
 }  // namespace hocket

@@ -1,7 +1,8 @@
 #pragma once
 
-// Carries out a graph on the host, slowly and as docs/formats/graph.md says, in double precision:
-// it is what passes, derivatives and kernels are compared with.
+// Carries out a graph on the host, slowly and as docs/formats/graph.md says: in double precision,
+// which derivatives and kernels are compared with, or in residues, in which a pass that only writes
+// a formula otherwise keeps every bit. One set of formulas serves both.
 //
 // Pure; any thread.
 
@@ -13,17 +14,22 @@
 
 #include "core/base/result.h"
 #include "core/graph/graph.h"
+#include "core/graph/interpreter/residue.h"
 #include "core/graph/value_type.h"
 
 namespace hocket {
 
 /// Numbers of a value in the order of its dimensions, innermost last. Those of int32 are whole.
-struct Numbers {
+template <class T>
+struct BasicNumbers {
   ValueType type;
-  std::vector<double> values;
+  std::vector<T> values;
 
-  bool operator==(const Numbers&) const = default;
+  bool operator==(const BasicNumbers&) const = default;
 };
+
+using Numbers = BasicNumbers<double>;
+using Residues = BasicNumbers<Residue>;
 
 struct InterpreterOptions {
   /// Rounds the numbers of each value, also of inputs and parameters, to the number type of the
@@ -36,7 +42,10 @@ struct InterpreterOptions {
 };
 
 /// Inputs and parameters by name.
-using Leaves = std::map<std::string, Numbers, std::less<>>;
+template <class T>
+using BasicLeaves = std::map<std::string, BasicNumbers<T>, std::less<>>;
+using Leaves = BasicLeaves<double>;
+using ResidueLeaves = BasicLeaves<Residue>;
 
 /// Returns the values of the graph's outputs, in their order. Only operations that an output needs
 /// are carried out, and only their inputs and parameters are needed; `leaves` may have more.
@@ -45,6 +54,27 @@ using Leaves = std::map<std::string, Numbers, std::less<>>;
 /// if the host has not so much memory.
 Result<std::vector<Numbers>> interpret(const Graph& graph, const Leaves& leaves,
                                        const InterpreterOptions& options = {});
+
+/// Does the same in the field of residues, where no result depends on the order of a sum, nor on
+/// the number type: nothing is rounded, and `rounds_values` means nothing. Attributes and constants
+/// are the elements of their exact values, so that 0.25 · 4 is 1, but the double nearest to 1/3,
+/// times 3, is not. Numbers of int32 stay whole: indices, numbers of steps and what a dropout keeps
+/// are those of doubles. No number is infinite: `is_finite` is 1.
+///
+/// Two graphs have the same outputs where they are equal by the laws of a field and by
+///   √(a b) = √a √b;  exp(−x) = 1 / exp(x);  sigmoid(x) = 1 / (1 + exp(−x));
+///   tanh(x) = 2 sigmoid(2x) − 1;  rotary backwards undoes rotary,
+/// and by the formulas of kinds in docs/formats/graph.md, so `swiglu` is `silu` times a value, and
+/// `attention` that is not causal is products with `softmax`. Otherwise roots, exponentials,
+/// logarithms and angles are arbitrary functions of their argument. In particular exp(a + b) is not
+/// exp(a) exp(b): a sum of exponentials has to be taken of the whole row, and a gradient by the
+/// logarithms of sums is not one by shares. Nor is (√a)² = a for each a.
+///
+/// Numbers are ordered as the whole ones between −2^60 and 2^60 that they are. Maxima, choices and
+/// the signs in `relu` are the same in both graphs, but not those of doubles, unless they are
+/// whole.
+Result<std::vector<Residues>> interpret_exactly(const Graph& graph, const ResidueLeaves& leaves,
+                                                const InterpreterOptions& options = {});
 
 /// Returns the number of this type that is nearest to `value`, of two the even one; infinity
 /// beyond the largest. Numbers of int32 are left as they are.

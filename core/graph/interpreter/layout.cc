@@ -1,8 +1,6 @@
 // Reductions, and operations that put numbers elsewhere.
 
-#include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include "core/base/check.h"
 #include "core/graph/interpreter/computation.h"
@@ -20,8 +18,9 @@ struct Part {
 };
 
 /// Copies numbers for each index of `shape`.
-void copy_part(const Shape& shape, const std::vector<double>& x, const Part& from,
-               std::vector<double>& y, const Part& to) {
+template <class T>
+void copy_part(const Shape& shape, const std::vector<T>& x, const Part& from, std::vector<T>& y,
+               const Part& to) {
   const auto from_begin = static_cast<std::size_t>(from.begin);
   const auto to_begin = static_cast<std::size_t>(to.begin);
   walk(shape, from.strides, to.strides,
@@ -29,7 +28,8 @@ void copy_part(const Shape& shape, const std::vector<double>& x, const Part& fro
 }
 
 /// Returns the strides with which a reduction's result is walked along its operand.
-Strides kept_strides(const Computation& computation) {
+template <class T>
+Strides kept_strides(const Computation<T>& computation) {
   const Shape& shape = computation.shape(0);
   Shape kept = shape;
   for (const std::int64_t each : computation.attributes.integers("dimensions"))
@@ -37,7 +37,8 @@ Strides kept_strides(const Computation& computation) {
   return broadcast_strides(kept, shape);
 }
 
-void compute_transpose(Computation& computation) {
+template <class T>
+void compute_transpose(Computation<T>& computation) {
   const Strides own = strides_of(computation.shape(0));
   const Shape& shape = computation.results[0].type.shape;
   Strides strides;
@@ -47,7 +48,8 @@ void compute_transpose(Computation& computation) {
 }
 
 /// The operands lie one after the other in a dimension of the result, from `begin` on.
-void compute_placement(Computation& computation, std::int64_t begin) {
+template <class T>
+void compute_placement(Computation<T>& computation, std::int64_t begin) {
   const Strides strides = strides_of(computation.results[0].type.shape);
   const std::size_t dimension =
       dimension_at(computation.attributes.integer("dimension"), strides.size());
@@ -59,7 +61,8 @@ void compute_placement(Computation& computation, std::int64_t begin) {
   }
 }
 
-void compute_slice(Computation& computation) {
+template <class T>
+void compute_slice(Computation<T>& computation) {
   const Strides strides = strides_of(computation.shape(0));
   const Shape& shape = computation.results[0].type.shape;
   const std::size_t dimension =
@@ -71,34 +74,37 @@ void compute_slice(Computation& computation) {
 
 }  // namespace
 
-void compute_reduction(Computation& computation) {
-  const std::vector<double>& x = computation.x(0);
-  std::vector<double>& y = computation.y();
+template <class T>
+void compute_reduction(Computation<T>& computation) {
+  const std::vector<T>& x = computation.x(0);
+  std::vector<T>& y = computation.y();
   const bool is_sum = computation.kind == Kind::sum;
-  if (!is_sum) y.assign(y.size(), -std::numeric_limits<double>::infinity());
+  if (!is_sum) y.assign(y.size(), least_number<T>());
   const Shape& shape = computation.shape(0);
   walk(shape, strides_of(shape), kept_strides(computation), [&](std::size_t in, std::size_t out) {
     if (is_sum)
       y[out] += x[in];
-    else if (!std::isnan(y[out]) && !(x[in] <= y[out]))
+    else if (is_number(y[out]) && !(x[in] <= y[out]))
       y[out] = x[in];
   });
 }
 
-void compute_maximum_gradient(Computation& computation) {
-  const std::vector<double>&x = computation.x(0), &y = computation.x(1), &dy = computation.x(2);
+template <class T>
+void compute_maximum_gradient(Computation<T>& computation) {
+  const std::vector<T>&x = computation.x(0), &y = computation.x(1), &dy = computation.x(2);
   const Shape& shape = computation.shape(0);
   const Strides all = strides_of(shape), maxima = broadcast_strides(computation.shape(1), shape);
-  std::vector<double> equal(y.size());
+  std::vector<T> equal(y.size());
   walk(shape, all, maxima, [&](std::size_t in, std::size_t out) {
-    if (x[in] == y[out]) ++equal[out];
+    if (x[in] == y[out]) equal[out] += 1;
   });
   walk(shape, all, maxima, [&](std::size_t in, std::size_t out) {
     if (x[in] == y[out]) computation.y()[in] = dy[out] / equal[out];
   });
 }
 
-void compute_layout(Computation& computation) {
+template <class T>
+void compute_layout(Computation<T>& computation) {
   const Shape& shape = computation.results[0].type.shape;
   switch (computation.kind) {
     case Kind::reshape:
@@ -120,5 +126,9 @@ void compute_layout(Computation& computation) {
       HOCKET_CHECK(false, "an operation that puts numbers elsewhere");
   }
 }
+
+HOCKET_FOR_ALL_NUMBERS(void, compute_reduction);
+HOCKET_FOR_ALL_NUMBERS(void, compute_maximum_gradient);
+HOCKET_FOR_ALL_NUMBERS(void, compute_layout);
 
 }  // namespace hocket

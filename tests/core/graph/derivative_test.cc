@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <random>
 #include <set>
 
@@ -119,6 +120,11 @@ std::vector<Sample> samples() {
        [=](auto& g) {
          return swiglu(w(g, "a", {3, 1}), w(g, "b", {2, 1, 4}));
        }},
+      {{Kind::select},
+       [=](auto& g) {
+         const Value a = w(g, "a", {3, 4}), b = w(g, "b", {4});
+         return select(relu(w(g, "condition", {3, 1})), a, b) * w(g, "c", {3, 4});
+       }},
       {{Kind::convert},
        [=](auto& g) {
          return convert(convert(w(g, "a", {5}), NumberType::bfloat16), kFloat32) * w(g, "b", {5});
@@ -168,6 +174,14 @@ std::vector<Sample> samples() {
       {{Kind::matmul},
        [=](auto& g) {
          return matmul(w(g, "a", {2, 3, 4}), w(g, "b", {4, 5}));
+       }},
+      {{Kind::matmul},
+       [=](auto& g) {
+         return matmul(w(g, "a", {2, 1, 3, 4}), w(g, "b", {5, 4}), {.b = true});
+       }},
+      {{Kind::matmul},
+       [=](auto& g) {
+         return matmul(w(g, "a", {2, 4, 3}), w(g, "b", {4, 5}), {.a = true});
        }},
       {{Kind::matmul},
        [=](auto& g) {
@@ -251,7 +265,7 @@ TEST(Derivative, OfEachOperationIsThatOfDifferences) {
   for (std::size_t i = 0; i < kOperationKinds; ++i) {
     const auto kind = static_cast<OperationKind>(i);
     const bool has_none = kind <= Kind::constant || to_string(kind).ends_with("_gradient") ||
-                          kind == Kind::adamw || kind == Kind::sgd;
+                          kind == Kind::is_finite || kind == Kind::adamw || kind == Kind::sgd;
     EXPECT_EQ(kinds.contains(kind), !has_none) << to_string(kind);
   }
 }
@@ -296,6 +310,62 @@ output "gradient/layer.w" = %9
 )");
 }
 
+/// Returns the operations of a product's derivative, and its gradients, behind those of its graph.
+std::string derivative_of_product(const std::string& a, const std::string& b,
+                                  const std::string& attributes) {
+  const Graph graph =
+      graph_of_text("%a = parameter \"a\" : float32" + a + "\n%b = parameter \"b\" : float32" + b +
+                    "\n%y = matmul %a, %b" + attributes + "\n%l = sum %y {dimensions=[0, 1, 2]}\n" +
+                    "output \"loss\" = %l\n");
+  const std::string text = to_text(differentiate(graph).value());
+  return text.substr(text.find("%6 ="));
+}
+
+TEST(Derivative, OfABatchOfProductsWithOneMatrixIsOneProduct) {
+  EXPECT_EQ(derivative_of_product("[2, 3, 4]", "[4, 5]", ""),
+            R"(%6 = broadcast %5 {shape=[2, 3, 5]} : float32[2, 3, 5] @/backward
+%7 = matmul %6, %1 {transpose_b=true} : float32[2, 3, 4] @/backward
+%8 = reshape %0 {shape=[6, 4]} : float32[6, 4] @/backward
+%9 = reshape %6 {shape=[6, 5]} : float32[6, 5] @/backward
+%10 = matmul %8, %9 {transpose_a=true} : float32[4, 5] @/backward
+output "loss" = %3
+output "gradient/a" = %7
+output "gradient/b" = %10
+)");
+  EXPECT_THAT(derivative_of_product("[2, 3, 4]", "[5, 4]", " {transpose_b=true}"), HasSubstr(R"(
+%8 = reshape %0 {shape=[6, 4]} : float32[6, 4] @/backward
+%9 = reshape %6 {shape=[6, 5]} : float32[6, 5] @/backward
+%10 = matmul %9, %8 {transpose_a=true} : float32[5, 4] @/backward
+)"));
+  // The rows of a transposed batch do not follow one another; nor is a batch of matrices one.
+  EXPECT_THAT(derivative_of_product("[2, 4, 3]", "[4, 5]", " {transpose_a=true}"),
+              HasSubstr("sum %8 {dimensions=[0]} : float32[4, 5]"));
+  EXPECT_THAT(derivative_of_product("[2, 3, 4]", "[2, 4, 5]", ""),
+              HasSubstr("%8 = matmul %0, %6 {transpose_a=true} : float32[2, 4, 5]"));
+}
+
+TEST(Derivative, OfASelectDoesNotGoThroughItsCondition) {
+  const Graph graph = graph_of_text(R"(
+%a = parameter "a" : float32[2]
+%ok = is_finite %a
+%one = parameter "b" : float32[]
+%y = select %ok, %a, %one
+%l = sum %y {dimensions=[0]}
+output "loss" = %l
+)");
+  const auto derived = differentiate(graph);
+  ASSERT_TRUE(derived) << derived.error().message;
+  Leaves leaves{{"a", {{kFloat32, {2}}, {1, 2}}}, {"b", {{kFloat32, {}}, {3}}}};
+  const auto finite = interpret(*derived, leaves).value();
+  EXPECT_EQ(finite[1].values, (std::vector<double>{1, 1}));
+  EXPECT_EQ(finite[2].values, (std::vector<double>{0}));
+  leaves.at("a").values[0] = std::numeric_limits<double>::infinity();
+  const auto infinite = interpret(*derived, leaves).value();
+  EXPECT_EQ(infinite[0].values, (std::vector<double>{6}));
+  EXPECT_EQ(infinite[1].values, (std::vector<double>{0, 0}));
+  EXPECT_EQ(infinite[2].values, (std::vector<double>{2}));
+}
+
 TEST(Derivative, IsZeroByWhatTheOutputDoesNotDependOn) {
   const Graph graph = graph_of_text(R"(
 %a = parameter "a" : float32[2]
@@ -321,6 +391,19 @@ TEST(Derivative, RefusesWhatHasNone) {
   EXPECT_EQ(error_of(w + "%y = relu %w\n" + loss), "");
   EXPECT_THAT(error_of(w + "%y = relu_gradient %w, %w @act\n" + loss),
               HasSubstr("relu_gradient in act: it has no derivative"));
+  EXPECT_THAT(error_of(w + "%y = is_finite %w @act\n%z = multiply %w, %y\n"
+                           "%l = sum %z {dimensions=[0]}\noutput \"loss\" = %l\n"),
+              HasSubstr("is_finite in act: it has no derivative"));
+  const std::string square = "%s = parameter \"s\" : float32[2, 2]\n";
+  const std::string end = " @mlp\n%l = sum %y {dimensions=[0, 1]}\noutput \"loss\" = %l\n";
+  for (const char* const product :
+       {"%y = matmul %s, %s, %w {bias=true}", "%y = matmul %s, %s {activation=relu}",
+        "%y = matmul %s, %s, %s {gradient_of=relu}", "%y = matmul %s, %s, %s {residual=true}"}) {
+    EXPECT_THAT(error_of(w + square + product + end),
+                HasSubstr("matmul in mlp: a product with an epilogue has no derivative; "
+                          "fuse after the derivative"))
+        << product;
+  }
   EXPECT_THAT(error_of(w + "%z, %m, %d = layer_norm %w, %w, %w @n\n%y = multiply %m, %w\n" + loss),
               HasSubstr("layer_norm in n: its result \"mean\" has no derivative"));
   EXPECT_THAT(error_of(w + "%y = relu %w\noutput \"loss\" = %y\n"),

@@ -77,6 +77,98 @@ TEST(Operation, ProductsSumOneDimension) {
               HasSubstr("a: expected at least 2 dimensions"));
 }
 
+TEST(Operation, SelectBroadcastsThreeOperands) {
+  EXPECT_EQ(types_of(OperationKind::select, {{kFloats, {}}, {kFloats, {4, 1}}, {kFloats, {3}}}),
+            "float32[4, 3]");
+  EXPECT_THAT(types_of(OperationKind::select, {{kFloats, {2}}, {kFloats, {1}}, {kFloats, {3}}}),
+              HasSubstr("cannot be broadcast"));
+  EXPECT_THAT(types_of(OperationKind::select,
+                       {{kFloats, {2}}, {kFloats, {2}}, {NumberType::bfloat16, {2}}}),
+              HasSubstr("b: expected float32, found bfloat16[2]"));
+  EXPECT_THAT(types_of(OperationKind::select, {{kInts, {2}}, {kFloats, {2}}, {kFloats, {2}}}),
+              HasSubstr("condition: expected floating-point numbers"));
+}
+
+TEST(Operation, FinitenessIsOneNumber) {
+  EXPECT_EQ(types_of(OperationKind::is_finite, {{NumberType::float16, {4, 3}}}), "float32[]");
+  EXPECT_THAT(types_of(OperationKind::is_finite, {{kInts, {4}}}),
+              HasSubstr("x: expected floating-point numbers"));
+}
+
+/// Returns the types of a product of bfloat16 [4, 3] and [3, 5], with more operands.
+std::string product_types(const std::vector<ValueType>& more, const Attributes& attributes,
+                          const Shape& a = {4, 3}) {
+  std::vector<ValueType> operands{{NumberType::bfloat16, a}, {NumberType::bfloat16, {3, 5}}};
+  operands.insert(operands.end(), more.begin(), more.end());
+  return types_of(OperationKind::matmul, operands, attributes);
+}
+
+TEST(Operation, ProductsHaveEpilogues) {
+  const auto type = [](const Shape& shape) { return ValueType{NumberType::bfloat16, shape}; };
+  EXPECT_EQ(product_types({type({5})}, {{"bias", true}}), "bfloat16[4, 5]");
+  EXPECT_EQ(product_types({type({5}), type({4, 5}), type({4, 5})},
+                          {{"bias", true}, {"gradient_of", "gelu"}, {"residual", true}}),
+            "bfloat16[4, 5]");
+  EXPECT_EQ(product_types({}, {{"activation", "gelu"}, {"keeps_before", true}, {"sums_a", true}}),
+            "bfloat16[4, 5]; bfloat16[4, 5]; bfloat16[4]");
+  // The result, the residual and the sums are wide, the others are not.
+  EXPECT_EQ(product_types({type({5}), {kFloats, {4, 5}}}, {{"bias", true},
+                                                           {"activation", "silu"},
+                                                           {"residual", true},
+                                                           {"keeps_before", true},
+                                                           {"sums_a", true},
+                                                           {"widens", true}}),
+            "float32[4, 5]; bfloat16[4, 5]; float32[4]");
+  EXPECT_EQ(product_types({}, {{"sums_a", true}, {"transpose_a", true}}, {3, 4}),
+            "bfloat16[4, 5]; bfloat16[4]");
+  EXPECT_EQ(
+      product_types({type({5}), type({2, 4, 5})}, {{"bias", true}, {"residual", true}}, {2, 4, 3}),
+      "bfloat16[2, 4, 5]");
+}
+
+TEST(Operation, EpiloguesAreChecked) {
+  const auto type = [](const Shape& shape) { return ValueType{NumberType::bfloat16, shape}; };
+  EXPECT_THAT(product_types({}, {{"bias", true}}), HasSubstr("expected 3 operands, found 2"));
+  EXPECT_THAT(product_types({type({5})}, {}), HasSubstr("expected 2 operands, found 3"));
+  EXPECT_THAT(product_types({type({4})}, {{"bias", true}}),
+              HasSubstr("bias: expected bfloat16[5], found bfloat16[4]"));
+  EXPECT_THAT(product_types({{kFloats, {5}}}, {{"bias", true}, {"widens", true}}),
+              HasSubstr("bias: expected bfloat16[5], found float32[5]"));
+  EXPECT_THAT(product_types({type({4, 4})}, {{"gradient_of", "relu"}}),
+              HasSubstr("before: expected bfloat16[4, 5]"));
+  EXPECT_THAT(product_types({type({5})}, {{"residual", true}}),
+              HasSubstr("residual: expected bfloat16[4, 5]"));
+  EXPECT_THAT(product_types({type({4, 5})}, {{"residual", true}, {"widens", true}}),
+              HasSubstr("residual: expected float32[4, 5], found bfloat16[4, 5]"));
+  EXPECT_THAT(product_types({type({4, 5})}, {{"activation", "relu"}, {"gradient_of", "relu"}}),
+              HasSubstr("gradient_of: expected none beside an activation"));
+  EXPECT_THAT(product_types({}, {{"keeps_before", true}}),
+              HasSubstr("keeps_before: expected an activation"));
+  EXPECT_THAT(product_types({}, {{"sums_a", true}}, {2, 4, 3}),
+              HasSubstr("a: expected 2 dimensions, of which one is summed"));
+  EXPECT_THAT(product_types({}, {{"activation", "gelo"}}),
+              AllOf(HasSubstr("activation"), HasSubstr("gelu")));
+}
+
+TEST(Operation, GradientsOfNormsTakeAResidual) {
+  const ValueType x{kFloats, {2, 5, 8}}, row{kFloats, {8}}, statistic{kFloats, {2, 5, 1}};
+  const Attributes with{{"residual", true}};
+  EXPECT_EQ(
+      types_of(OperationKind::layer_norm_gradient, {x, row, statistic, statistic, x, x}, with),
+      "float32[2, 5, 8]; float32[8]; float32[8]");
+  EXPECT_EQ(types_of(OperationKind::rms_norm_gradient, {x, row, statistic, x, x}, with),
+            "float32[2, 5, 8]; float32[8]");
+  EXPECT_THAT(types_of(OperationKind::layer_norm_gradient, {x, row, statistic, statistic, x}, with),
+              HasSubstr("expected 6 operands, found 5"));
+  EXPECT_THAT(types_of(OperationKind::rms_norm_gradient, {x, row, statistic, x, x}),
+              HasSubstr("expected 4 operands, found 5"));
+  EXPECT_THAT(
+      types_of(OperationKind::layer_norm_gradient, {x, row, statistic, statistic, x, row}, with),
+      HasSubstr("residual: expected float32[2, 5, 8], found float32[8]"));
+  EXPECT_THAT(types_of(OperationKind::rms_norm_gradient, {x, row, statistic, x, row}, with),
+              HasSubstr("residual: expected float32[2, 5, 8], found float32[8]"));
+}
+
 TEST(Operation, LayoutKeepsTheNumbers) {
   const ValueType x{kFloats, {4, 6}};
   EXPECT_EQ(types_of(OperationKind::reshape, {x}, {{"shape", Shape{2, 12}}}), "float32[2, 12]");

@@ -111,6 +111,50 @@ TEST(Elementwise, ConvertsByRounding) {
   EXPECT_EQ(result(Kind::convert, {x}, to, {.rounds_values = true}).values[0], 1);
 }
 
+TEST(Select, TakesAWhereTheConditionIsNot0) {
+  for (std::uint64_t seed = 0; seed < rounds(100); ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const Shape shape = random_shape(random);
+    Numbers condition = random_indices(random, random_part(random, shape), 2);
+    condition.type.numbers = NumberType::float32;
+    const Numbers a = random_numbers(random, random_part(random, shape));
+    const Numbers b = random_numbers(random, random_part(random, shape));
+    const Numbers y = result(Kind::select, {condition, a, b});
+    for (const Shape& index : indices_of(y.type.shape))
+      EXPECT_EQ(at(y, index), at(condition, index) != 0 ? at(a, index) : at(b, index));
+  }
+}
+
+TEST(Select, KeepsAllNumbers) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  // A condition that is no number is not 0. An operand that is not taken does not matter.
+  const Numbers condition = numbers_of({5}, {kNone, -0.0, 0, 1e-300, -1});
+  EXPECT_THAT(result(Kind::select, {condition, numbers_of({5}, {1, kNone, infinity, 4, -infinity}),
+                                    numbers_of({5}, {kNone, 2, 3, infinity, kNone})})
+                  .values,
+              ElementsAre(1, 2, 3, 4, -infinity));
+}
+
+TEST(IsFinite, Is1OnlyIfAllNumbersAre) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(result(Kind::is_finite, {numbers_of({2, 2}, {0, -1e300, 5e-324, 1})}),
+            numbers_of({}, {1}));
+  for (const double wrong : {infinity, -infinity, kNone}) {
+    for (std::size_t place = 0; place < 4; ++place) {
+      Numbers x = numbers_of({2, 2}, {0, 1, 2, 3});
+      x.values[place] = wrong;
+      EXPECT_EQ(result(Kind::is_finite, {x}), numbers_of({}, {0}));
+    }
+  }
+}
+
+TEST(IsFinite, IsThatOfTheNumberType) {
+  Numbers x = numbers_of({1}, {1e5}, NumberType::float16);
+  EXPECT_EQ(result(Kind::is_finite, {x}).values[0], 1);
+  EXPECT_EQ(result(Kind::is_finite, {x}, {}, {.rounds_values = true}).values[0], 0);
+}
+
 Attributes dropped(double rate, std::int64_t stream = 0) {
   return {{"rate", rate}, {"stream", stream}};
 }

@@ -66,6 +66,27 @@ TEST(RmsNorm, IsThatOfPyTorch) {
   expect_near(dx[1].values, {1.2313718605782982, 0.8012484627908143, 0.10253560715786192});
 }
 
+TEST(NormGradients, AddAResidualToTheGradientOfX) {
+  const Attributes with{{"residual", true}};
+  for (std::uint64_t seed = 0; seed < rounds(50); ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    Shape shape = random_shape(random, 0, 2), rows = shape;
+    shape.push_back(random_between(random, 1, 5));
+    rows.push_back(1);
+    const Numbers x = random_numbers(random, shape), dy = random_numbers(random, shape);
+    const Numbers gain = random_numbers(random, {shape.back()}),
+                  mean = random_numbers(random, rows);
+    const Numbers inverse = random_numbers(random, rows), residual = random_numbers(random, shape);
+    const auto layer = results(Kind::layer_norm_gradient, {x, gain, mean, inverse, dy});
+    EXPECT_EQ(results(Kind::layer_norm_gradient, {x, gain, mean, inverse, dy, residual}, with),
+              (std::vector{result(Kind::add, {layer[0], residual}), layer[1], layer[2]}));
+    const auto rms = results(Kind::rms_norm_gradient, {x, gain, inverse, dy});
+    EXPECT_EQ(results(Kind::rms_norm_gradient, {x, gain, inverse, dy, residual}, with),
+              (std::vector{result(Kind::add, {rms[0], residual}), rms[1]}));
+  }
+}
+
 TEST(RmsNorm, MakesRowsOfMeanSquare1) {
   Random random(1);
   const Numbers x = random_numbers(random, {5, 7});
