@@ -25,7 +25,7 @@ TEST(SameValues, LeavesDependOnSeedAndName) {
   const ResidueLeaves leaves = random_residues(one, 1);
   EXPECT_EQ(leaves.at("y"), random_residues(other, 1).at("y"));
   EXPECT_NE(leaves.at("y"), random_residues(other, 2).at("y"));
-  EXPECT_NE(leaves.at("y"), random_residues(other, std::uint64_t{1} << 32).at("y"));
+  EXPECT_NE(leaves.at("y"), random_residues(other, (std::uint64_t{1} << 32) + 1).at("y"));
   EXPECT_NE(leaves.at("y").values, leaves.at("x").values);
 }
 
@@ -113,6 +113,15 @@ TEST(SameValues, LeavesOfOtherTypesHaveTheSameNumbers) {
 %y = reshape %w {shape=[4]}
 output "x" = %y)");
   expect_same(wide, narrow, 6);
+}
+
+TEST(SameValues, LeavesOfTheGraphAfterAreInTheRangesOfTheOneBefore) {
+  const char* const leaves = R"(%t = parameter "t" : float32[3, 1]
+%i = input "i" : int32[50]
+output "i" = %i
+)";
+  const Graph before = graph_of_lines(std::string(leaves) + "%x = embedding %t, %i");
+  expect_same(before, graph_of_lines(leaves), 7);
 }
 
 }  // namespace
