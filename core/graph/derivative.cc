@@ -7,6 +7,7 @@
 #include "core/base/text.h"
 #include "core/graph/derivative_rules.h"
 #include "core/graph/maths.h"
+#include "core/graph/region.h"
 
 namespace hocket {
 namespace {
@@ -36,9 +37,10 @@ std::vector<bool> dependents(const Graph& graph, const std::vector<ValueId>& lea
 
 class Derivative {
  public:
-  Derivative(const Graph& graph, const std::vector<ValueId>& leaves)
+  Derivative(const Graph& graph, const std::vector<ValueId>& leaves, std::optional<ValueId> scale)
       : graph_(graph),
         builder_(graph),
+        scale_(scale),
         depends_(dependents(graph, leaves)),
         gradients_(graph.values()) {}
 
@@ -47,7 +49,10 @@ class Derivative {
     if (!depends_[output.index]) return {};
     {
       const auto region = backward_of(graph_.operations()[graph_.producer(output)]);
-      gradients_[output.index] = builder_.constant(1, graph_.type(output)).id();
+      const ValueType& type = graph_.type(output);
+      gradients_[output.index] =
+          (scale_ ? broadcast(scale_as(type.numbers), type.shape) : builder_.constant(1, type))
+              .id();
     }
     for (std::size_t i = graph_.producer(output) + 1; i-- > 0;)
       HOCKET_TRY(add_of(graph_.operations()[i]));
@@ -55,9 +60,12 @@ class Derivative {
   }
 
   void add_output(const std::string& name, ValueId leaf) {
-    const auto& gradient = gradients_[leaf.index];
-    builder_.output(gradient_name(name),
-                    gradient ? builder_.value(*gradient) : builder_.constant(0, graph_.type(leaf)));
+    const auto region = backward_of(graph_.operations()[graph_.producer(leaf)]);
+    const ValueType& type = graph_.type(leaf);
+    const auto& found = gradients_[leaf.index];
+    Value gradient = found ? builder_.value(*found) : builder_.constant(0, type);
+    if (found && scale_) gradient = gradient / scale_as(type.numbers);
+    builder_.output(gradient_name(name), gradient);
   }
 
   Result<Graph> take() { return builder_.build(); }
@@ -65,6 +73,11 @@ class Derivative {
  private:
   GraphBuilder::Region backward_of(const Operation& operation) {
     return builder_.at(operation.region + std::string(kBackward));
+  }
+
+  Value scale_as(NumberType type) {
+    const Value scale = builder_.value(*scale_);
+    return type == NumberType::float32 ? scale : convert(scale, type);
   }
 
   Result<void> add_of(const Operation& operation) {
@@ -98,6 +111,7 @@ class Derivative {
 
   const Graph& graph_;
   GraphBuilder builder_;
+  const std::optional<ValueId> scale_;
   const std::vector<bool> depends_;
   std::vector<std::optional<ValueId>> gradients_;  // by value of graph_
 };
@@ -114,10 +128,17 @@ Result<Graph> differentiate(const Graph& graph, const DerivativeOptions& options
   const ValueType& type = graph.type(*output);
   if (type.count() != 1 || !is_floating(type.numbers))
     return wrong_output(options.output, "is " + to_string(type) + ", expected a single number");
+  std::optional<ValueId> scale;
+  if (!options.scale.empty()) {
+    scale = graph.leaf(options.scale);
+    if (!scale || graph.type(*scale) != ValueType{NumberType::float32, {}})
+      return wrong_output(options.scale, "is no float32[] of the graph by which to scale");
+  }
   std::vector<std::string> names = options.by;
   if (names.empty()) {
     for (const Operation& operation : graph.operations())
-      if (operation.kind == OperationKind::parameter) names.push_back(operation.name);
+      if (operation.kind == OperationKind::parameter && operation.name != options.scale)
+        names.push_back(operation.name);
   }
   std::vector<ValueId> leaves;
   for (const std::string& name : names) {
@@ -128,7 +149,7 @@ Result<Graph> differentiate(const Graph& graph, const DerivativeOptions& options
           name, "is " + to_string(graph.type(*leaf)) + ", expected floating-point numbers");
     leaves.push_back(*leaf);
   }
-  Derivative derivative(graph, leaves);
+  Derivative derivative(graph, leaves, scale);
   HOCKET_TRY(derivative.add_all(*output));
   for (std::size_t i = 0; i < names.size(); ++i) derivative.add_output(names[i], leaves[i]);
   return derivative.take();

@@ -17,6 +17,9 @@ struct DerivativeOptions {
   std::string output = "loss";
   /// Names of the inputs and parameters by which it is differentiated; empty: all parameters.
   std::vector<std::string> by = {};
+  /// Name of a single float32 number of the graph by which the output is multiplied before, and by
+  /// which each gradient is divided at the end; empty: none. It is no parameter of its own.
+  std::string scale = {};
 };
 
 /// Returns `graph` with an output "gradient/NAME" for each of these, of the type that NAME has: 0
@@ -28,8 +31,5 @@ Result<Graph> differentiate(const Graph& graph, const DerivativeOptions& options
 
 /// Returns "gradient/NAME".
 std::string gradient_name(std::string_view name);
-
-/// The end of the region of an operation's derivative.
-inline constexpr std::string_view kBackward = "/backward";
 
 }  // namespace hocket

@@ -120,7 +120,9 @@ Value rows_of(Value x) {
 /// With A and B the operands after their transposition, y = A B: dA = dy Bᵀ and dB = Aᵀ dy. One
 /// matrix B for a whole batch has the gradient of one product of all rows, not the sum of many.
 Result<void> matmul_of(const Of& of) {
-  if (of.operation.operands.size() > 2 || of.operation.attributes.word("activation") != "none") {
+  Attributes plain{{"transpose_a", of.operation.attributes.flag("transpose_a")},
+                   {"transpose_b", of.operation.attributes.flag("transpose_b")}};
+  if (of.operation.attributes != complete(Kind::matmul, plain)) {
     return failure(ErrorCode::invalid_argument,
                    "a product with an epilogue has no derivative; fuse after the derivative");
   }

@@ -51,9 +51,13 @@ Value GraphBuilder::input(std::string name, const ValueType& type) {
 }
 
 Value GraphBuilder::parameter(std::string_view name, Shape shape, NumberType numbers) {
-  if (has_failed()) return {*this, {}};
   const std::string full = region_.empty() ? std::string(name) : region_ + "." + std::string(name);
-  return added(graph_.add_parameter(full, {numbers, std::move(shape)}, region_));
+  return named_parameter(full, {numbers, std::move(shape)});
+}
+
+Value GraphBuilder::named_parameter(std::string full_name, const ValueType& type) {
+  if (has_failed()) return {*this, {}};
+  return added(graph_.add_parameter(std::move(full_name), type, region_));
 }
 
 Value GraphBuilder::constant(double value, const ValueType& type) {

@@ -77,6 +77,8 @@ class GraphBuilder {
   Value input(std::string name, const ValueType& type);
   /// The parameter's name is that of the region, ".", and `name`.
   Value parameter(std::string_view name, Shape shape, NumberType numbers = NumberType::float32);
+  /// Does the same for a parameter by its full name.
+  Value named_parameter(std::string full_name, const ValueType& type);
   Value constant(double value, const ValueType& type = {});
 
   /// Adds an operation and returns its results.

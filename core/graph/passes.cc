@@ -6,15 +6,38 @@
 
 #include "core/base/text.h"
 #include "core/graph/derivative.h"
+#include "core/graph/passes/fusion.h"
 
 namespace hocket {
 namespace {
 
 constexpr std::size_t kShownPassBytes = 40;
 
-constexpr std::array<GraphPass, 1> kPasses{{
-    {"derivative", "adds the gradient of \"loss\" by each parameter",
-     [](const Graph& graph) { return differentiate(graph); }},
+Result<Graph> differentiated(const Graph& graph, const PassOptions&) {
+  const bool is_scaled = graph.leaf(kLossScale).has_value();
+  return differentiate(graph, {.scale = std::string(is_scaled ? kLossScale : "")});
+}
+
+constexpr std::array<GraphPass, 6> kPasses{{
+    {"precision", "computes in bfloat16 or float16, with parameters in float32",
+     [](const Graph& graph, const PassOptions& options) {
+       return lower_precision(graph, options.precision);
+     }},
+    {"derivative", "adds the gradient of \"loss\" by each parameter", differentiated},
+    {"recomputation", "computes values again instead of keeping them for the derivative",
+     [](const Graph& graph, const PassOptions& options) {
+       return recompute(graph, options.recomputation);
+     }},
+    {"micro_batches", "repeats the step for each micro-batch, and adds up the gradients",
+     [](const Graph& graph, const PassOptions& options) {
+       return split_into_micro_batches(graph, options.micro_batches);
+     }},
+    {"optimiser", "adds what each parameter is after the step",
+     [](const Graph& graph, const PassOptions& options) {
+       return add_optimiser(graph, options.optimiser);
+     }},
+    {"fusion", "joins what follows a product to it",
+     [](const Graph& graph, const PassOptions&) { return fuse(graph); }},
 }};
 
 }  // namespace
@@ -23,7 +46,7 @@ std::span<const GraphPass> graph_passes() {
   return kPasses;
 }
 
-Result<Graph> run_passes(const Graph& graph, std::string_view last) {
+Result<Graph> run_passes(const Graph& graph, std::string_view last, const PassOptions& options) {
   Graph present = graph;
   if (last.empty()) return present;
   if (std::ranges::find(kPasses, last, &GraphPass::name) == kPasses.end()) {
@@ -35,7 +58,7 @@ Result<Graph> run_passes(const Graph& graph, std::string_view last) {
         "there is no pass \"" + printable(last, kShownPassBytes) + "\"; there are " + names);
   }
   for (const GraphPass& pass : kPasses) {
-    auto next = pass.run(present);
+    auto next = pass.run(present, options);
     if (!next) return failure(next.error().in(std::string(pass.name)));
     present = std::move(*next);
     if (pass.name == last) break;

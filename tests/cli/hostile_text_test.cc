@@ -294,7 +294,16 @@ TEST_F(HostileText, IsTextInEveryViewOfEveryVerb) {
        {});
   each("replay", {{table}, {table, "--json"}, {garbage}, {"/nonexistent" + bytes_}}, {});
   each("graph show",
-       {{garbage}, {graph}, {graph, "--regions"}, {graph, "--after", bytes_}, {"/no" + bytes_}},
+       {{garbage},
+        {graph},
+        {graph, "--regions"},
+        {graph, "--after", bytes_},
+        {"/no" + bytes_},
+        {graph, "--memory"},
+        {graph, "--after", "fusion", "--precision", bytes_},
+        {graph, "--after", "fusion", "--recompute", bytes_},
+        {graph, "--after", "fusion", "--keep", bytes_},
+        {graph, "--after", "fusion", "--optimiser", bytes_}},
        {});
   each("graph diff", {{graph, graph}, {graph, garbage}}, {});
   each("tape show", {{tape}, {tape, "--json"}, {garbage}}, {});

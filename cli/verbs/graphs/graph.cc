@@ -11,31 +11,36 @@
 #include <vector>
 
 #include "cli/output/table.h"
+#include "cli/verbs/graphs/pass_flags.h"
 #include "cli/verbs/verb.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
 #include "core/graph/graph_diff.h"
 #include "core/graph/graph_text.h"
 #include "core/graph/passes.h"
+#include "core/graph/passes/memory_plan.h"
 
 namespace hocket {
 namespace {
 
 constexpr std::size_t kLineBytes = 8000;
+constexpr std::size_t kShownLiving = 20;
 
-Result<Graph> open_graph(const std::string& path, const std::string& last_pass) {
+Result<Graph> open_graph(const std::string& path, const std::string& last_pass = "",
+                         const PassOptions& options = {}) {
   const auto text = read_file(path, kMostGraphTextBytes);
   HOCKET_TRY(text);
   auto graph = parse_graph(*text);
   if (!graph) return failure(graph.error().in(path));
-  auto passed = run_passes(*graph, last_pass);
+  auto passed = run_passes(*graph, last_pass, options);
   if (!passed) return failure(passed.error().in(path));
   return passed;
 }
 
 struct ShowOptions {
   std::string file, after, region;
-  bool regions = false;
+  bool regions = false, memory = false;
+  std::shared_ptr<PassFlags> passes = std::make_shared<PassFlags>();
 };
 
 /// Returns whether a region is `wanted` or a part of it.
@@ -93,9 +98,48 @@ void print_regions(const Graph& graph, const std::string& wanted, std::ostream& 
   table.print(out);
 }
 
+/// What lives where the most bytes do, the largest first.
+void print_living(const Graph& graph, const MemoryPlan& plan, std::ostream& out) {
+  std::vector<ValueId> living;
+  for (std::uint32_t i = 0; i < graph.values(); ++i) {
+    const auto& place = plan.places[i];
+    if (place && place->first <= plan.fullest && plan.fullest <= place->last) living.push_back({i});
+  }
+  std::ranges::stable_sort(living, [&](ValueId one, ValueId other) {
+    return plan.places[one.index]->bytes > plan.places[other.index]->bytes;
+  });
+  TextTable table({"bytes", "offset", "value", "made by"});
+  for (std::size_t i = 0; i < std::min(living.size(), kShownLiving); ++i) {
+    const MemoryPlace& place = *plan.places[living[i].index];
+    table.add({std::to_string(place.bytes), std::to_string(place.offset_bytes),
+               "%" + std::to_string(living[i].index) + " " + to_string(graph.type(living[i])),
+               words_of(graph.operations()[graph.producer(living[i])])});
+  }
+  table.print(out);
+  if (living.size() > kShownLiving) out << "and " << living.size() - kShownLiving << " more\n";
+}
+
+Result<int> print_memory(const Graph& graph, VerbContext& context) {
+  const auto plan = plan_memory(graph);
+  HOCKET_TRY(plan);
+  TextTable table({"memory", "bytes"});
+  table.add({"parameters", std::to_string(plan->parameter_bytes)});
+  table.add({"inputs", std::to_string(plan->input_bytes)});
+  table.add({"arena of the other values", std::to_string(plan->arena_bytes)});
+  table.add({"most that live at once", std::to_string(plan->live_bytes)});
+  table.print(context.out);
+  if (plan->live_bytes == 0) return kDone;
+  context.out << "\nMost bytes live at " << words_of(graph.operations()[plan->fullest]) << ":\n\n";
+  print_living(graph, *plan, context.out);
+  return kDone;
+}
+
 Result<int> show_graph(const ShowOptions& options, VerbContext& context) {
-  const auto graph = open_graph(options.file, options.after);
+  const auto passes = options.passes->read();
+  HOCKET_TRY(passes);
+  const auto graph = open_graph(options.file, options.after, *passes);
   HOCKET_TRY(graph);
+  if (options.memory) return print_memory(*graph, context);
   if (options.regions) {
     print_regions(*graph, options.region, context.out);
     return kDone;
@@ -112,9 +156,9 @@ Result<int> show_graph(const ShowOptions& options, VerbContext& context) {
 
 Result<int> compare_graphs(const std::string& before, const std::string& after,
                            VerbContext& context) {
-  const auto one = open_graph(before, "");
+  const auto one = open_graph(before);
   HOCKET_TRY(one);
-  const auto other = open_graph(after, "");
+  const auto other = open_graph(after);
   HOCKET_TRY(other);
   const std::vector<GraphLine> lines = graph_diff(*one, *other);
   for (const GraphLine& line : lines) {
@@ -135,12 +179,18 @@ void add_graph_show(CLI::App& graph, VerbAction& action) {
   auto options = std::make_shared<ShowOptions>();
   auto* verb = graph.add_subcommand("show", "check a graph and print it");
   verb->add_option("FILE", options->file, "the graph")->type_name("FILE")->required();
-  verb->add_option("--after", options->after, "as it is after this pass, and those before it");
+  CLI::Option* const after =
+      verb->add_option("--after", options->after, "as it is after this pass, and those before it");
   verb->add_option("--region", options->region, "only operations of this region");
   verb->add_flag("--regions", options->regions,
                  "a line for each region: operations, parameters and bytes");
+  verb->add_flag("--memory", options->memory,
+                 "the memory of a step: parameters, inputs, and an arena for all other values");
+  add_pass_flags(*verb, options->passes, *after);
   verb->footer(passes_text() +
-               "Example:\n  hocket graph show mlp.graph --after derivative --region layer0\n");
+               "Examples:\n  hocket graph show mlp.graph --after derivative --region layer0\n"
+               "  hocket graph show gpt2.graph --after fusion --precision bfloat16 "
+               "--optimiser adamw --memory\n");
   verb->callback([options, &action] {
     action = [options](VerbContext& c) { return show_graph(*options, c); };
   });

@@ -5,7 +5,6 @@
 
 #include "core/graph/graph_text.h"
 #include "core/graph/maths.h"
-#include "core/graph/passes.h"
 
 namespace hocket {
 namespace {
@@ -81,13 +80,6 @@ TEST(GraphBuilder, RegionsAreWithinOneAnother) {
     EXPECT_EQ(model.present_region(), "block0");
   }
   EXPECT_EQ(model.present_region(), "");
-}
-
-TEST(Passes, AreRunUpToTheOneThatIsNamed) {
-  const Graph graph = mlp(4).value();
-  EXPECT_EQ(run_passes(graph, "").value(), graph);
-  EXPECT_TRUE(run_passes(graph, "derivative")->output("gradient/head.weight"));
-  EXPECT_THAT(run_passes(graph, "derivation").error().message, HasSubstr("there are derivative"));
 }
 
 }  // namespace

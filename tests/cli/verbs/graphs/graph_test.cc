@@ -36,6 +36,40 @@ TEST_F(GraphVerb, ShowsAGraphAsItIsAndAfterAPass) {
   EXPECT_THAT(part.out, Not(HasSubstr("@layer\n")));
 }
 
+TEST_F(GraphVerb, RunsPassesAsItsFlagsSay) {
+  const Answer answer = ask_hocket({"graph", "show", file_, "--after", "fusion", "--precision",
+                                    "bfloat16", "--micro-batches", "2", "--optimiser", "sgd",
+                                    "--recompute", "layer", "--keep", "matmul"});
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("input \"x\" : float32[4, 3]"));
+  EXPECT_THAT(answer.out, HasSubstr("convert %1 {type=bfloat16} : bfloat16[4, 3] @layer"));
+  EXPECT_THAT(answer.out, HasSubstr("output \"updated/layer.w\" = "));
+}
+
+TEST_F(GraphVerb, ShowsTheMemoryOfAStep) {
+  const Answer answer = ask_hocket({"graph", "show", file_, "--after", "derivative", "--memory"});
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("parameters                    48\n"));
+  EXPECT_THAT(answer.out, HasSubstr("inputs                        24\n"));
+  EXPECT_THAT(answer.out, HasSubstr("arena of the other values     1280\n"));
+  EXPECT_THAT(answer.out, HasSubstr("Most bytes live at "));
+}
+
+TEST_F(GraphVerb, SaysWhichFlagIsWrong) {
+  const auto error_of = [&](const std::string& flag, const std::string& value) {
+    return ask_hocket({"graph", "show", file_, "--after", "fusion", flag, value}).err;
+  };
+  EXPECT_THAT(error_of("--precision", "float8"), HasSubstr("--precision: "));
+  EXPECT_THAT(error_of("--optimiser", "adam"),
+              HasSubstr("--optimiser: expected none, adamw or sgd, found \"adam\""));
+  EXPECT_THAT(error_of("--keep", "matmull"), HasSubstr("did you mean \"matmul\""));
+  EXPECT_THAT(error_of("--micro-batches", "0"),
+              HasSubstr("micro_batches: expected 1 to 4096 micro-batches, found 0"));
+  EXPECT_THAT(error_of("--recompute", "a b"), HasSubstr("recomputation: region: "));
+  EXPECT_THAT(ask_hocket({"graph", "show", file_, "--precision", "bfloat16"}).err,
+              HasSubstr("--precision requires --after"));
+}
+
 TEST_F(GraphVerb, CountsRegions) {
   const Answer answer = ask_hocket({"graph", "show", file_, "--regions"});
   EXPECT_EQ(answer.out,

@@ -1,0 +1,348 @@
+#include "core/graph/passes/memory_plan.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <numeric>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "core/graph/passes/optimiser.h"
+
+namespace hocket {
+namespace {
+
+using Kind = OperationKind;
+
+/// Beyond so many blocks only the fast method is tried.
+constexpr std::size_t kMostBySize = 20'000;
+
+constexpr std::int64_t kMostAlignment = 1 << 30;
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 61;
+
+std::int64_t aligned(std::int64_t bytes, std::int64_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+/// Finds which values share memory, and how long it is used.
+class Owners {
+ public:
+  explicit Owners(const Graph& graph) : graph_(graph), last_uses_(graph.values()) {
+    const std::size_t end = graph.operations().size();
+    for (std::size_t i = 0; i < end; ++i) {
+      const Operation& operation = graph.operations()[i];
+      for (const ValueId operand : operation.operands) last_uses_[operand.index] = i;
+      for (std::size_t r = 0; r < graph.results(operation); ++r)
+        last_uses_[graph.result(operation, r).index] = i;
+    }
+    for (const GraphOutput& output : graph.outputs()) {
+      last_uses_[output.value.index] = end;
+      if (!output.name.starts_with(updated_name(""))) continue;
+      const auto leaf = graph.leaf(output.name.substr(updated_name("").size()));
+      if (leaf) homes_.emplace(output.value, *leaf);
+    }
+    // A reshape keeps what it is a reshape of.
+    for (std::size_t i = end; i-- > 0;) {
+      const Operation& operation = graph.operations()[i];
+      if (operation.kind == Kind::reshape) extend(operation.operands[0], operation.first_result);
+    }
+  }
+
+  std::vector<ValueId> find() {
+    std::vector<ValueId> owners(graph_.values());
+    for (std::uint32_t i = 0; i < owners.size(); ++i) owners[i] = {i};
+    // The last use of each memory, by owner.
+    lasts_ = last_uses_;
+    for (std::size_t i = 0; i < graph_.operations().size(); ++i) {
+      const Operation& operation = graph_.operations()[i];
+      if (operation.kind == Kind::reshape) {
+        owners[operation.first_result.index] = owners[operation.operands[0].index];
+        continue;
+      }
+      std::set<ValueId> taken;
+      for (std::size_t r = 0; r < graph_.results(operation); ++r) {
+        const ValueId result = graph_.result(operation, r);
+        const auto owner = overwritten(operation, i, r, owners);
+        if (!owner || !taken.insert(*owner).second) continue;
+        owners[result.index] = *owner;
+        lasts_[owner->index] = last_uses_[result.index];
+      }
+    }
+    return owners;
+  }
+
+  /// Returns the last use of the memory of an owner, after find().
+  std::size_t last(ValueId owner) const { return lasts_[owner.index]; }
+
+ private:
+  /// Returns the memory that a result of operation `i` is written over. That of a parameter is only
+  /// written over by what the parameter is after the step.
+  std::optional<ValueId> overwritten(const Operation& operation, std::size_t i, std::size_t result,
+                                     const std::vector<ValueId>& owners) const {
+    const auto home = homes_.find(graph_.result(operation, result));
+    std::optional<ValueId> found;
+    for (const std::size_t o : in_place_operands(graph_, operation, result)) {
+      const ValueId owner = owners[operation.operands[o].index];
+      if (lasts_[owner.index] != i || uses_of(operation, owner, owners) > 1) continue;
+      const bool is_leaf = graph_.operations()[graph_.producer(owner)].kind <= Kind::parameter;
+      const bool is_home = home != homes_.end() && home->second == owner;
+      if (is_home || (!is_leaf && !found)) found = owner;
+      if (is_home) break;
+    }
+    return found;
+  }
+  void extend(ValueId value, ValueId view) {
+    last_uses_[value.index] = std::max(last_uses_[value.index], last_uses_[view.index]);
+  }
+  /// Returns how many operands are in the memory of an owner.
+  static std::ptrdiff_t uses_of(const Operation& operation, ValueId owner,
+                                const std::vector<ValueId>& owners) {
+    return std::ranges::count_if(operation.operands,
+                                 [&](ValueId operand) { return owners[operand.index] == owner; });
+  }
+
+  const Graph& graph_;
+  std::vector<std::size_t> last_uses_;  ///< by value
+  std::vector<std::size_t> lasts_;      ///< by owner: of its memory
+  std::map<ValueId, ValueId> homes_;    ///< the parameter that an output is after the step
+};
+
+/// A block of the arena that is sought.
+struct Block {
+  ValueId owner;
+  MemoryPlace place;
+};
+
+bool is_at_the_same_time(const MemoryPlace& one, const MemoryPlace& other) {
+  return one.first <= other.last && other.first <= one.last;
+}
+
+std::int64_t end_of(const std::vector<Block>& blocks) {
+  std::int64_t end = 0;
+  for (const Block& block : blocks)
+    end = std::max(end, block.place.offset_bytes + block.place.bytes);
+  return end;
+}
+
+/// Places the largest blocks first, each at the lowest offset where nothing is at its time.
+void place_by_size(std::vector<Block>& blocks) {
+  std::vector<std::size_t> order(blocks.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, [&](std::size_t one, std::size_t other) {
+    return blocks[one].place.bytes > blocks[other].place.bytes;
+  });
+  std::vector<std::size_t> placed;  // by offset
+  for (const std::size_t i : order) {
+    MemoryPlace& place = blocks[i].place;
+    std::int64_t offset = 0;
+    for (const std::size_t other : placed) {
+      const MemoryPlace& there = blocks[other].place;
+      if (!is_at_the_same_time(there, place)) continue;
+      if (there.offset_bytes >= offset + place.bytes) break;
+      offset = std::max(offset, there.offset_bytes + there.bytes);
+    }
+    place.offset_bytes = offset;
+    const auto at = std::ranges::upper_bound(
+        placed, offset, {}, [&](std::size_t other) { return blocks[other].place.offset_bytes; });
+    placed.insert(at, i);
+  }
+}
+
+/// Free memory below the end of the arena, which grows where none of it fits.
+class FreeMemory {
+ public:
+  std::int64_t take(std::int64_t bytes) {
+    const auto best = by_size_.lower_bound({bytes, 0});
+    if (best == by_size_.end()) return grow(bytes);
+    const auto [size, offset] = *best;
+    remove(offset, size);
+    if (size > bytes) add(offset + bytes, size - bytes);
+    return offset;
+  }
+
+  void give(std::int64_t offset, std::int64_t bytes) {
+    const auto next = by_offset_.find(offset + bytes);
+    if (next != by_offset_.end()) {
+      const std::int64_t more = next->second;
+      remove(offset + bytes, more);
+      bytes += more;
+    }
+    const auto after = by_offset_.lower_bound(offset);
+    if (after != by_offset_.begin()) {
+      const auto [before, size] = *std::prev(after);
+      if (before + size == offset) {
+        remove(before, size);
+        offset = before;
+        bytes += size;
+      }
+    }
+    add(offset, bytes);
+  }
+
+ private:
+  /// Takes the free memory at the end of the arena, too.
+  std::int64_t grow(std::int64_t bytes) {
+    std::int64_t offset = end_;
+    if (!by_offset_.empty()) {
+      const auto [last, size] = *by_offset_.rbegin();
+      if (last + size == end_) {
+        remove(last, size);
+        offset = last;
+      }
+    }
+    end_ = offset + bytes;
+    return offset;
+  }
+  void add(std::int64_t offset, std::int64_t bytes) {
+    by_offset_.emplace(offset, bytes);
+    by_size_.emplace(bytes, offset);
+  }
+  void remove(std::int64_t offset, std::int64_t bytes) {
+    by_offset_.erase(offset);
+    by_size_.erase({bytes, offset});
+  }
+
+  std::int64_t end_ = 0;
+  std::map<std::int64_t, std::int64_t> by_offset_;           // sizes
+  std::set<std::pair<std::int64_t, std::int64_t>> by_size_;  // size and offset
+};
+
+/// Places blocks in the order of their beginnings, each where the least is left over.
+void place_by_time(std::vector<Block>& blocks) {
+  FreeMemory free;
+  std::multimap<std::size_t, const MemoryPlace*> ends;
+  for (Block& block : blocks) {
+    while (!ends.empty() && ends.begin()->first < block.place.first) {
+      free.give(ends.begin()->second->offset_bytes, ends.begin()->second->bytes);
+      ends.erase(ends.begin());
+    }
+    block.place.offset_bytes = free.take(block.place.bytes);
+    ends.emplace(block.place.last, &block.place);
+  }
+}
+
+/// Keeps the most bytes that live at the same time.
+void find_fullest(const std::vector<Block>& blocks, std::size_t operations, MemoryPlan& plan) {
+  std::vector<std::int64_t> changes(operations + 2);
+  for (const Block& block : blocks) {
+    changes[block.place.first] += block.place.bytes;
+    changes[block.place.last + 1] -= block.place.bytes;
+  }
+  std::int64_t live = 0;
+  for (std::size_t i = 0; i < operations; ++i) {
+    live += changes[i];
+    if (live <= plan.live_bytes) continue;
+    plan.live_bytes = live;
+    plan.fullest = i;
+  }
+}
+
+/// invalid_argument where sums of bytes might not fit into their type.
+Result<void> check_bytes(const Graph& graph) {
+  std::int64_t bytes = 0;
+  for (std::uint32_t i = 0; i < graph.values(); ++i) {
+    bytes += graph.type({i}).bytes();
+    if (bytes <= kMostBytes) continue;
+    return failure(ErrorCode::invalid_argument, "the values take more than " +
+                                                    std::to_string(kMostBytes >> 60) +
+                                                    " EiB together, which no machine has");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::size_t> in_place_operands(const Graph& graph, const Operation& operation,
+                                           std::size_t result) {
+  const ValueType& type = graph.type(graph.result(operation, result));
+  std::vector<std::size_t> candidates;
+  switch (operation.kind) {
+    case Kind::add:
+    case Kind::subtract:
+    case Kind::multiply:
+    case Kind::divide:
+    case Kind::swiglu:
+    case Kind::relu_gradient:
+    case Kind::gelu_gradient:
+    case Kind::silu_gradient:
+    case Kind::softmax_gradient:
+      candidates = {0, 1};
+      break;
+    case Kind::select:
+      candidates = {1, 2};
+      break;
+    case Kind::scale:
+    case Kind::exponential:
+    case Kind::logarithm:
+    case Kind::square_root:
+    case Kind::reciprocal_square_root:
+    case Kind::tanh:
+    case Kind::sigmoid:
+    case Kind::relu:
+    case Kind::gelu:
+    case Kind::silu:
+    case Kind::dropout:
+    case Kind::softmax:
+      candidates = {0};
+      break;
+    case Kind::cross_entropy_gradient:
+      candidates = {0};
+      break;
+    case Kind::matmul:
+      if (const auto residual = operand_place(operation.kind, operation.attributes, "residual");
+          residual && result == 0)
+        candidates = {*residual};
+      break;
+    case Kind::adamw:
+      candidates = {result == 0 ? 0U : result + 1};
+      break;
+    case Kind::sgd:
+      candidates = {result == 0 ? 0U : 2U};
+      break;
+    default:
+      break;
+  }
+  std::erase_if(candidates,
+                [&](std::size_t o) { return graph.type(operation.operands[o]) != type; });
+  return candidates;
+}
+
+Result<MemoryPlan> plan_memory(const Graph& graph, const MemoryOptions& options) {
+  if (options.alignment_bytes < 1 || options.alignment_bytes > kMostAlignment ||
+      !std::has_single_bit(static_cast<std::uint64_t>(options.alignment_bytes))) {
+    return failure(ErrorCode::invalid_argument, "alignment: expected a power of two up to " +
+                                                    std::to_string(kMostAlignment) + ", found " +
+                                                    std::to_string(options.alignment_bytes));
+  }
+  HOCKET_TRY(check_bytes(graph));
+  MemoryPlan plan;
+  Owners owners(graph);
+  plan.owners = owners.find();
+  plan.places.resize(graph.values());
+  std::vector<Block> blocks;
+  for (std::size_t i = 0; i < graph.operations().size(); ++i) {
+    const Operation& operation = graph.operations()[i];
+    for (std::size_t r = 0; r < graph.results(operation); ++r) {
+      const ValueId value = graph.result(operation, r);
+      const std::int64_t bytes = graph.type(value).bytes();
+      if (operation.kind == Kind::parameter) plan.parameter_bytes += bytes;
+      if (operation.kind == Kind::input) plan.input_bytes += bytes;
+      if (operation.kind <= Kind::parameter || plan.owners[value.index] != value) continue;
+      blocks.push_back(
+          {value, {0, aligned(bytes, options.alignment_bytes), i, owners.last(value)}});
+    }
+  }
+  find_fullest(blocks, graph.operations().size(), plan);
+  place_by_time(blocks);
+  if (blocks.size() <= kMostBySize) {
+    std::vector<Block> others = blocks;
+    place_by_size(others);
+    if (end_of(others) < end_of(blocks)) blocks = std::move(others);
+  }
+  plan.arena_bytes = end_of(blocks);
+  for (const Block& block : blocks) plan.places[block.owner.index] = block.place;
+  return plan;
+}
+
+}  // namespace hocket

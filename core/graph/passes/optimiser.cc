@@ -1,0 +1,173 @@
+#include "core/graph/passes/optimiser.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/graph/derivative.h"
+#include "core/graph/maths.h"
+#include "core/graph/passes/graph_copy.h"
+#include "core/graph/passes/precision.h"
+#include "core/graph/region.h"
+
+namespace hocket {
+namespace {
+
+using Kind = OperationKind;
+
+constexpr ValueType kNumber{NumberType::float32, {}};
+
+/// A parameter, and its gradient in the first graph.
+struct Trained {
+  const Operation* parameter = nullptr;
+  ValueId gradient;
+};
+
+class Optimiser {
+ public:
+  Optimiser(const Graph& graph, const OptimiserOptions& options)
+      : copy_(graph), options_(options), builder_(copy_.to()) {}
+
+  Result<Graph> run() {
+    HOCKET_TRY(find_trained());
+    for (const Operation& operation : copy_.from().operations()) copy_.copy(operation);
+    for (const GraphOutput& output : copy_.from().outputs())
+      if (!output.name.starts_with(gradient_name("")))
+        builder_.output(output.name, copy_.at(output.value));
+    const auto region = builder_.at(kUpdate);
+    rate_ = builder_.input("rate", kNumber).id();
+    if (options_.method == OptimiserMethod::adamw)
+      step_ = builder_.input("step", {NumberType::int32, {}}).id();
+    add_loss_scale();
+    if (options_.clip_norm > 0) add_clipping();
+    for (const Trained& trained : trained_) update(trained);
+    return copy_.take();
+  }
+
+ private:
+  Result<void> find_trained() {
+    const Graph& graph = copy_.from();
+    for (const GraphOutput& output : graph.outputs()) {
+      if (!output.name.starts_with(gradient_name(""))) continue;
+      const auto leaf = graph.leaf(output.name.substr(gradient_name("").size()));
+      if (!leaf || graph.operations()[graph.producer(*leaf)].kind != Kind::parameter) continue;
+      trained_.push_back({&graph.operations()[graph.producer(*leaf)], output.value});
+    }
+    if (!trained_.empty()) return {};
+    return failure(ErrorCode::invalid_argument,
+                   "no output is the gradient of a parameter; differentiate before");
+  }
+
+  /// Keeps whether all gradients are finite, and adds what becomes of the loss scale.
+  void add_loss_scale() {
+    const auto scale_leaf = copy_.from().leaf(kLossScale);
+    if (!scale_leaf) return;
+    Value finite = is_finite(copy_.at(trained_[0].gradient));
+    for (std::size_t i = 1; i < trained_.size(); ++i)
+      finite = finite * is_finite(copy_.at(trained_[i].gradient));
+    finite_ = finite.id();
+    const Value scale = copy_.at(*scale_leaf), zero = number(0), one = number(1);
+    const Value steps = builder_.named_parameter(std::string(kLossScale) + "_steps", kNumber);
+    const Value counted = steps + one;
+    // 0 where the count has reached its end, so that what it is doubled by is chosen.
+    const Value left = relu(number(static_cast<double>(kGoodSteps)) - counted);
+    const Value grown = select(left, scale, scale * 2.0);
+    const Value next_scale = select(finite, grown, scale * 0.5);
+    builder_.output(updated_name(kLossScale), next_scale);
+    const Value kept_steps = select(left, counted, zero);
+    const Value next_steps = select(finite, kept_steps, zero);
+    builder_.output(updated_name(std::string(kLossScale) + "_steps"), next_steps);
+  }
+
+  /// Keeps clip_norm / max(clip_norm, norm), by which all gradients are multiplied.
+  void add_clipping() {
+    std::optional<Value> total;
+    for (const Trained& trained : trained_) {
+      const Value gradient = as_number(copy_.at(trained.gradient));
+      std::vector<std::int64_t> all;
+      for (std::size_t i = 0; i < gradient.shape().size(); ++i)
+        all.push_back(static_cast<std::int64_t>(i));
+      const Value squares = gradient * gradient;
+      const Value square = all.empty() ? squares : sum(squares, all);
+      total = total ? *total + square : square;
+    }
+    const Value limit = number(options_.clip_norm);
+    const Value norm = square_root(*total);
+    // The larger of the two is the limit plus what exceeds it.
+    const Value larger = limit + relu(norm - limit);
+    factor_ = (limit / larger).id();
+  }
+
+  static Value as_number(Value x) {
+    return x.type().numbers == NumberType::float32 ? x : convert(x, NumberType::float32);
+  }
+
+  Value number(double value) { return builder_.constant(value, kNumber); }
+
+  void update(const Trained& trained) {
+    const Operation& parameter = *trained.parameter;
+    const auto region = builder_.at(parameter.region + std::string(kUpdate));
+    const Value before = copy_.at(parameter.first_result);
+    const ValueType& type = copy_.from().type(parameter.first_result);
+    Value gradient = copy_.at(trained.gradient);
+    if (factor_) gradient = gradient * converted(builder_.value(*factor_), type.numbers);
+    const double decay = type.shape.size() >= 2 ? options_.weight_decay : 0;
+    const auto state = [&](const char* name) { return std::string(name) + "/" + parameter.name; };
+    if (options_.method == OptimiserMethod::adamw) {
+      const Value first = builder_.named_parameter(state("first_moment"), type);
+      const Value second = builder_.named_parameter(state("second_moment"), type);
+      const auto after = builder_.add_all(
+          Kind::adamw,
+          {before, gradient, first, second, builder_.value(*rate_), builder_.value(*step_)},
+          {{"beta1", options_.beta1},
+           {"beta2", options_.beta2},
+           {"epsilon", options_.epsilon},
+           {"weight_decay", decay}});
+      give(parameter.name, after[0], before);
+      give(state("first_moment"), after[1], first);
+      give(state("second_moment"), after[2], second);
+      return;
+    }
+    const Value velocity = builder_.named_parameter(state("velocity"), type);
+    const auto after =
+        builder_.add_all(Kind::sgd, {before, gradient, velocity, builder_.value(*rate_)},
+                         {{"momentum", options_.momentum}, {"weight_decay", decay}});
+    give(parameter.name, after[0], before);
+    give(state("velocity"), after[1], velocity);
+  }
+
+  static Value converted(Value x, NumberType type) {
+    return x.type().numbers == type ? x : convert(x, type);
+  }
+
+  void give(const std::string& name, Value after, Value before) {
+    if (finite_) {
+      const Value finite = converted(builder_.value(*finite_), after.type().numbers);
+      after = select(finite, after, before);
+    }
+    builder_.output(updated_name(name), after);
+  }
+
+  GraphCopy copy_;
+  const OptimiserOptions& options_;
+  GraphBuilder& builder_;
+  std::vector<Trained> trained_;
+  std::optional<ValueId> rate_, step_, finite_, factor_;
+};
+
+}  // namespace
+
+std::string updated_name(std::string_view name) {
+  return "updated/" + std::string(name);
+}
+
+Result<Graph> add_optimiser(const Graph& graph, const OptimiserOptions& options) {
+  if (options.method == OptimiserMethod::none) return graph;
+  if (!(options.clip_norm >= 0 && options.clip_norm <= 1e30)) {
+    return failure(ErrorCode::invalid_argument,
+                   "clip_norm: expected 0 to 1e30, found " + std::to_string(options.clip_norm));
+  }
+  return Optimiser(graph, options).run();
+}
+
+}  // namespace hocket

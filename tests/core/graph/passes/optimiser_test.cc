@@ -1,0 +1,141 @@
+#include "core/graph/passes/optimiser.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "core/graph/interpreter/interpreter.h"
+#include "core/graph/passes/precision.h"
+#include "tests/core/graph/passes/passed.h"
+
+namespace hocket {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string kGradients = R"(
+%w = parameter "w" : float32[1, 2] @layer
+%b = parameter "b" : float32[2] @layer
+%dw = input "dw" : float32[1, 2]
+%db = input "db" : float32[2]
+output "gradient/w" = %dw
+output "gradient/b" = %db
+)";
+
+Numbers floats(Shape shape, std::vector<double> values) {
+  return {{NumberType::float32, std::move(shape)}, std::move(values)};
+}
+
+/// Returns an output of a graph, which has more leaves than are given: these are 0.
+std::vector<double> value_of(const Graph& graph, std::string_view output, Leaves leaves) {
+  for (const Operation& operation : graph.operations()) {
+    if (operation.kind > OperationKind::parameter) continue;
+    const ValueType& type = graph.type(operation.first_result);
+    leaves.try_emplace(operation.name,
+                       Numbers{type, std::vector<double>(static_cast<std::size_t>(type.count()))});
+  }
+  const auto values = interpret(graph, leaves);
+  EXPECT_TRUE(values) << values.error().message;
+  for (std::size_t i = 0; values && i < graph.outputs().size(); ++i)
+    if (graph.outputs()[i].name == output) return values->at(i).values;
+  ADD_FAILURE() << "no output " << output;
+  return {};
+}
+
+Graph optimised(const std::string& text, const OptimiserOptions& options) {
+  auto graph = add_optimiser(graph_of(text), options);
+  EXPECT_TRUE(graph) << graph.error().message;
+  return graph ? std::move(*graph) : Graph();
+}
+
+TEST(Optimiser, AdamWHasMomentsAndDecaysMatrices) {
+  EXPECT_EQ(text_of(add_optimiser(graph_of(kGradients),
+                                  {.method = OptimiserMethod::adamw, .weight_decay = 0.1})),
+            numbered(R"(
+%w = parameter "w" : float32[1, 2] @layer
+%b = parameter "b" : float32[2] @layer
+%dw = input "dw" : float32[1, 2]
+%db = input "db" : float32[2]
+%rate = input "rate" : float32[] @/update
+%step = input "step" : int32[] @/update
+%m = parameter "first_moment/w" : float32[1, 2] @layer/update
+%v = parameter "second_moment/w" : float32[1, 2] @layer/update
+%w1, %m1, %v1 = adamw %w, %dw, %m, %v, %rate, %step {beta2=0.95, weight_decay=0.1} @layer/update
+%n = parameter "first_moment/b" : float32[2] @layer/update
+%u = parameter "second_moment/b" : float32[2] @layer/update
+%b1, %n1, %u1 = adamw %b, %db, %n, %u, %rate, %step {beta2=0.95} @layer/update
+output "updated/w" = %w1
+output "updated/first_moment/w" = %m1
+output "updated/second_moment/w" = %v1
+output "updated/b" = %b1
+output "updated/first_moment/b" = %n1
+output "updated/second_moment/b" = %u1
+)"));
+}
+
+TEST(Optimiser, SgdHasAVelocity) {
+  const Graph graph = optimised(kGradients, {.method = OptimiserMethod::sgd, .momentum = 0.5});
+  const Leaves leaves{{"w", floats({1, 2}, {1, 2})},
+                      {"dw", floats({1, 2}, {4, 8})},
+                      {"velocity/w", floats({1, 2}, {2, 0})},
+                      {"rate", floats({}, {0.5})}};
+  EXPECT_EQ(value_of(graph, "updated/velocity/w", leaves), (std::vector<double>{5, 8}));
+  EXPECT_EQ(value_of(graph, "updated/w", leaves), (std::vector<double>{-1.5, -2}));
+  EXPECT_FALSE(graph.leaf("step"));
+}
+
+TEST(Optimiser, GradientsAreClippedByTheNormOfAll) {
+  const Graph graph = optimised(kGradients, {.method = OptimiserMethod::sgd, .clip_norm = 1});
+  Leaves leaves{
+      {"dw", floats({1, 2}, {0, 3})}, {"db", floats({2}, {4, 0})}, {"rate", floats({}, {1})}};
+  EXPECT_EQ(value_of(graph, "updated/velocity/b", leaves), (std::vector<double>{4.0 * 0.2, 0}));
+  leaves["dw"].values = {0, 0.5};
+  leaves["db"].values = {0.5, 0};
+  EXPECT_EQ(value_of(graph, "updated/velocity/b", leaves), (std::vector<double>{0.5, 0}));
+}
+
+TEST(Optimiser, ALossScaleSkipsStepsThatAreNotFinite) {
+  const std::string scaled = kGradients + "%scale = parameter \"loss_scale\" : float32[]\n";
+  const Graph graph = optimised(scaled, {.method = OptimiserMethod::sgd, .momentum = 1});
+  Leaves leaves{{"w", floats({1, 2}, {1, 2})},
+                {"dw", floats({1, 2}, {1, 1})},
+                {"db", floats({2}, {1, 1})},
+                {"velocity/w", floats({1, 2}, {3, 4})},
+                {"rate", floats({}, {1})},
+                {"loss_scale", floats({}, {1024})},
+                {"loss_scale_steps", floats({}, {7})}};
+  EXPECT_EQ(value_of(graph, "updated/velocity/w", leaves), (std::vector<double>{4, 5}));
+  EXPECT_EQ(value_of(graph, "updated/loss_scale", leaves), std::vector<double>{1024});
+  EXPECT_EQ(value_of(graph, "updated/loss_scale_steps", leaves), std::vector<double>{8});
+  leaves["loss_scale_steps"].values = {static_cast<double>(kGoodSteps - 1)};
+  EXPECT_EQ(value_of(graph, "updated/loss_scale", leaves), std::vector<double>{2048});
+  EXPECT_EQ(value_of(graph, "updated/loss_scale_steps", leaves), std::vector<double>{0});
+  for (const double bad : {std::numeric_limits<double>::infinity(), std::nan("")}) {
+    leaves[bad > 0 ? "dw" : "db"].values[0] = bad;
+    EXPECT_EQ(value_of(graph, "updated/w", leaves), (std::vector<double>{1, 2}));
+    EXPECT_EQ(value_of(graph, "updated/velocity/w", leaves), (std::vector<double>{3, 4}));
+    EXPECT_EQ(value_of(graph, "updated/velocity/b", leaves), (std::vector<double>{0, 0}));
+    EXPECT_EQ(value_of(graph, "updated/loss_scale", leaves), std::vector<double>{512});
+    EXPECT_EQ(value_of(graph, "updated/loss_scale_steps", leaves), std::vector<double>{0});
+  }
+}
+
+TEST(Optimiser, WhatCannotBeUpdatedIsRefused) {
+  EXPECT_EQ(add_optimiser(graph_of(kGradients), {}).value(), graph_of(kGradients));
+  const OptimiserOptions sgd{.method = OptimiserMethod::sgd};
+  EXPECT_THAT(add_optimiser(graph_of("%w = parameter \"w\" : float32[2]\n"), sgd).error().message,
+              HasSubstr("no output is the gradient of a parameter"));
+  EXPECT_THAT(add_optimiser(graph_of(kGradients), {.method = OptimiserMethod::sgd, .clip_norm = -1})
+                  .error()
+                  .message,
+              HasSubstr("clip_norm: expected 0 to"));
+  EXPECT_THAT(add_optimiser(graph_of(kGradients), {.method = OptimiserMethod::adamw, .beta1 = 1.5})
+                  .error()
+                  .message,
+              HasSubstr("beta1: expected 0 to 1"));
+}
+
+}  // namespace
+}  // namespace hocket
