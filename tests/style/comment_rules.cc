@@ -62,7 +62,7 @@ Problems check_comment_openings(const SourceFile& file) {
 Problems check_named_paths(const SourceFile& file, const PathExists& exists) {
   static const std::regex from_root(
       R"re((?:^|[\s`("])((?:core|store|tuner|profiler|client|archive|daemon|capi|web|cli|plugins)re"
-      R"re(|examples|benchmarks|tests|docs|scripts|job|cmake|packaging)(?:/[\w.-]+)+))re"
+      R"re(|kernels|examples|benchmarks|tests|docs|scripts|job|cmake|packaging)(?:/[\w.-]+)+))re"
       R"re((?=$|[\s`)",;:]))re");
   static const std::regex link(R"re(\]\(([^)\s#:]+)(?:#[^)\s]*)?\))re");
   Problems problems;

@@ -1,0 +1,94 @@
+#pragma once
+
+// The seam between graphs and the code that computes: a kernel is one operation with its attributes
+// and types, prepared once for a device and run many times on memory.
+//
+// Preparing allocates; running does not, except for the text of an error. A kernel is not changed
+// by its runs: any thread may run it, also several at once, on memory of their own.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/graph/graph.h"
+#include "core/graph/operation.h"
+#include "core/graph/value_type.h"
+
+namespace hocket {
+
+/// The devices that kernels are for.
+enum class KernelDevice : std::uint8_t { host, cuda };
+
+/// "host", "cuda"
+std::string_view to_string(KernelDevice device);
+
+/// An operation as a kernel sees it. The attributes are complete(), the results those of
+/// result_types().
+struct KernelSignature {
+  OperationKind kind = OperationKind::input;
+  Attributes attributes = {};
+  std::vector<ValueType> operands = {};
+  std::vector<ValueType> results = {};
+};
+
+KernelSignature signature_of(const Graph& graph, const Operation& operation);
+
+/// Where a run finds its values: numbers in the order of their dimensions, one after the other, on
+/// the kernel's device. Results are in memory of their own, or exactly in that of an operand where
+/// the kernel says so; operands may share memory.
+struct KernelCall {
+  std::span<const void* const> operands;
+  std::span<void* const> results;
+  /// scratch_bytes(), from a multiple of 64 on, that no other run uses meanwhile; its contents mean
+  /// nothing before and afterwards.
+  void* scratch = nullptr;
+};
+
+/// Consecutive units of a kernel's work.
+struct UnitRange {
+  std::int64_t begin = 0, end = 0;
+};
+
+/// A result that may be in the memory of an operand, which it then replaces.
+struct InPlace {
+  std::size_t result = 0, operand = 0;
+
+  bool operator==(const InPlace&) const = default;
+};
+
+/// The properties of a kernel that are known before it runs.
+struct KernelPlan {
+  std::int64_t units = 1;
+  std::int64_t scratch_bytes = 0;
+  std::vector<InPlace> in_place = {};
+};
+
+class Kernel {
+ public:
+  explicit Kernel(KernelPlan plan) : plan_(std::move(plan)) {}
+  virtual ~Kernel() = default;
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+
+  /// Parts into which the work divides, at least 1. Runs of ranges that together are all units, in
+  /// any order or at the same time, give the same bits as one run of all: each writes its own part
+  /// of the results.
+  std::int64_t units() const { return plan_.units; }
+  std::int64_t scratch_bytes() const { return plan_.scratch_bytes; }
+  /// Pairs that may be chosen all at once, unless two have the same result or the same operand. The
+  /// bits are the same as in memory of its own. The operand must be no other one, too.
+  std::span<const InPlace> in_place() const { return plan_.in_place; }
+
+  /// Computes. Equal input gives equal bits on one machine. invalid_argument for an index that is
+  /// out of range: nothing outside the values is read or written, and the results mean nothing.
+  Result<void> run(const KernelCall& call) const { return run(call, {0, units()}); }
+  virtual Result<void> run(const KernelCall& call, UnitRange range) const = 0;
+
+ private:
+  const KernelPlan plan_;
+};
+
+}  // namespace hocket
