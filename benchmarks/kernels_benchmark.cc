@@ -4,9 +4,9 @@
 //                         [--only TEXT]
 //
 // A round runs each of the two once on the same numbers, on one thread, in changing order. Prints
-// the medians of the times, and the median and the range of the rounds' ratios: below 1 the kernel
-// is faster. "with layout" has the transposes that a graph needs around attention, since its heads
-// are dense and those of the example are not.
+// the medians of the times, and the median, the quartiles and the range of the rounds' ratios:
+// below 1 the kernel is faster. "with layout" has the transposes that a graph needs around
+// attention, since its heads are dense and those of the example are not.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -125,9 +125,10 @@ class Comparison {
       if (!is_first) example_ns.push_back(measure(example));
       ratios.push_back(kernel_ns.back() / example_ns.back());
     }
-    std::printf("%-44s example %9.1f µs   kernel %9.1f µs   ratio %.2f (%.2f to %.2f)\n",
-                name.c_str(), median(example_ns) / 1e3, median(kernel_ns) / 1e3, median(ratios),
-                quantile(ratios, 0), quantile(ratios, 1));
+    std::printf(
+        "%-56s example %8.0f µs  kernel %8.0f µs  ratio %.2f (%.2f to %.2f, all %.2f to %.2f)\n",
+        name.c_str(), median(example_ns) / 1e3, median(kernel_ns) / 1e3, median(ratios),
+        quantile(ratios, 0.25), quantile(ratios, 0.75), quantile(ratios, 0), quantile(ratios, 1));
     std::fflush(stdout);
   }
 
@@ -189,6 +190,19 @@ void compare_gelu(Comparison& comparison, const BenchmarkOptions& options, int w
       [&] {
         y = dy;
         of_kernel = dy;
+      });
+}
+
+void compare_add(Comparison& comparison, const BenchmarkOptions& options, int width) {
+  const Shape shape{options.rows(), width};
+  const Memory x = random_memory(size_of(shape), 1);
+  Memory y(x.size()), of_kernel(x.size());
+  PreparedKernel add(Kind::add, {floats_of(shape), floats_of(shape)});
+  add.put_result(0, of_kernel.data());
+  comparison.compare(
+      "add " + std::to_string(width) + ", in place", [&] { residual_add(x, y); },
+      [&] {
+        add.run({x.data(), of_kernel.data()});
       });
 }
 
@@ -345,6 +359,7 @@ int compare_all(const BenchmarkOptions& options) {
   for (const int width : options.widths) {
     compare_layer_norm(comparison, options, width);
     compare_gelu(comparison, options, width);
+    compare_add(comparison, options, width);
     compare_linear(comparison, options, width);
     compare_attention(comparison, options, width);
     compare_adamw(comparison, width);

@@ -79,7 +79,8 @@ class Kernel {
   std::int64_t units() const { return plan_.units; }
   std::int64_t scratch_bytes() const { return plan_.scratch_bytes; }
   /// Pairs that may be chosen all at once, unless two have the same result or the same operand. The
-  /// bits are the same as in memory of its own. The operand must be no other one, too.
+  /// bits are the same as in memory of its own. The memory must not be that of
+  /// another operand of the call, too.
   std::span<const InPlace> in_place() const { return plan_.in_place; }
 
   /// Computes. Equal input gives equal bits on one machine. invalid_argument for an index that is

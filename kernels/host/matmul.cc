@@ -190,11 +190,12 @@ void multiply_rows(const ProductFacts& facts, const KernelCall& call, const floa
     run_curve<SlopeLoop>(facts.gradient, rows.count, facts.columns, bias, residual,
                          at(facts.before), y);
   }
-  if (facts.sums) {
-    run_loop<SumsOfALoop>(a, facts.transposes_a, facts.rows, facts.inner,
-                          UnitRange{rows.first, rows.first + rows.count},
-                          result_of(call, *facts.sums));
-  }
+  if (!facts.sums) return;
+  // Columns are summed row by row, all of them with the last rows.
+  UnitRange summed{rows.first, rows.first + rows.count};
+  if (facts.transposes_a) summed = {0, summed.end == facts.rows ? facts.rows : 0};
+  run_loop<SumsOfALoop>(a, facts.transposes_a, facts.rows, facts.inner, summed,
+                        result_of(call, *facts.sums));
 }
 
 std::optional<std::size_t> result_place(const KernelSignature& signature, std::string_view name) {

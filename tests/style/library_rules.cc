@@ -31,6 +31,7 @@ const std::vector<LibraryRule>& library_rules() {
       {"cublas", {"core/cuda/"}},
       {"nccl", {"core/cuda/"}},
       {"cudnn", {"examples/gpt2/cuda/"}},
+      {"cblas", {"kernels/host/blas.cc", "examples/gpt2/model/ops.cc"}},
       {"openssl/",
        {"core/greeting/rendezvous_secret.cc", "client/link/http_client", "core/sharing/sha256.cc",
         "core/sharing/signature.cc", "daemon/server/tls", "daemon/api/token_file.cc",
