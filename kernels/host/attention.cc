@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kernels/host/blas.h"
 #include "kernels/host/host_kernel.h"
@@ -15,8 +16,9 @@ namespace hocket {
 namespace {
 
 /// Rows whose scores are in memory: enough for products at full speed, few enough that a causal
-/// head computes little that it does not see and that the scores stay in a cache.
-constexpr std::int64_t kScoreRows = 64;
+/// head computes little that it does not see and that the scores stay in a cache. Where there are
+/// few columns, fewer rows see many that the first of them do not.
+constexpr std::int64_t kMostScoreRows = 64, kFewScoreRows = 32, kFewColumns = 256;
 
 struct AttentionFacts {
   std::int64_t batch = 0, heads = 0, groups = 0, rows = 0, columns = 0, width = 0, value_width = 0;
@@ -30,7 +32,10 @@ struct AttentionFacts {
   std::int64_t seen(std::int64_t row) const {
     return is_causal ? row + columns - rows + 1 : columns;
   }
-  std::int64_t score_numbers() const { return std::min(kScoreRows, rows) * columns; }
+  std::int64_t score_rows() const {
+    return std::min(columns <= kFewColumns ? kFewScoreRows : kMostScoreRows, rows);
+  }
+  std::int64_t score_numbers() const { return score_rows() * columns; }
 };
 
 Result<AttentionFacts> attention_facts(const KernelSignature& signature) {
@@ -59,8 +64,16 @@ struct ScoreBlock {
 };
 
 ScoreBlock block_at(const AttentionFacts& facts, std::int64_t first) {
-  const std::int64_t rows = std::min(kScoreRows, facts.rows - first);
+  const std::int64_t rows = std::min(facts.score_rows(), facts.rows - first);
   return {first, rows, facts.seen(first + rows - 1)};
+}
+
+/// Returns how many columns are computed for a row that sees some: whole vectors, as far as there
+/// are scores, since the rest of a loop takes as long as several of them.
+[[gnu::always_inline]] inline std::int64_t whole_vectors(std::int64_t seen, std::int64_t scores) {
+  constexpr std::int64_t kLanes = 8;
+  const std::int64_t padded = (seen + kLanes - 1) / kLanes * kLanes;
+  return padded < scores ? padded : scores;
 }
 
 /// Replaces scores by their exponentials, with zeros behind what a row sees, divided by that of the
@@ -71,10 +84,12 @@ struct ScoreSoftmaxLoop {
     for (std::int64_t i = 0; i < block.rows; ++i) {
       float* const row = scores + i * block.seen;
       const std::int64_t seen = facts->seen(block.first + i);
-      const float most = finite_maximum(row, seen);
+      const std::int64_t padded = whole_vectors(seen, block.seen);
+      for (std::int64_t j = seen; j < padded; ++j) row[j] = -std::numeric_limits<float>::infinity();
+      const float most = finite_maximum(row, padded);
       float sum = 0;
 #pragma omp simd reduction(+ : sum)
-      for (std::int64_t j = 0; j < seen; ++j) {
+      for (std::int64_t j = 0; j < padded; ++j) {
         const float each = small_exponential(row[j] - most);
         row[j] = each;
         sum += each;
@@ -106,13 +121,13 @@ void attend_head(const AttentionFacts& facts, const KernelCall& call, std::int64
   float* const y = result_of(call, 0) + head * facts.rows * facts.value_width;
   float* const log_sums = result_of(call, 1) + head * facts.rows;
   auto* const scores = static_cast<float*>(call.scratch);
-  for (std::int64_t first = 0; first < facts.rows; first += kScoreRows) {
+  for (std::int64_t first = 0; first < facts.rows; first += facts.score_rows()) {
     const ScoreBlock block = block_at(facts, first);
     float* const out = y + first * facts.value_width;
     blas_multiply(block.rows, block.seen, facts.width, facts.scale,
                   {queries + first * facts.width, facts.width}, {keys, facts.width, true}, 0,
                   scores, block.seen);
-    float sums[kScoreRows];
+    float sums[kMostScoreRows];
     run_loop<ScoreSoftmaxLoop>(&facts, block, scores, static_cast<float*>(sums), log_sums + first);
     blas_multiply(block.rows, facts.value_width, block.seen, 1, {scores, block.seen},
                   {values, facts.value_width}, 0, out, facts.value_width);
@@ -132,12 +147,13 @@ struct ScoreGradientLoop {
       const float* const row_y = y + i * width;
       const float* const row_dy = dy + i * width;
       const std::int64_t seen = facts->seen(block.first + i);
+      const std::int64_t padded = whole_vectors(seen, block.seen);
       const float log_sum = log_sums[i];
       float mean = 0;
 #pragma omp simd reduction(+ : mean)
       for (std::int64_t j = 0; j < width; ++j) mean += row_y[j] * row_dy[j];
 #pragma omp simd
-      for (std::int64_t j = 0; j < seen; ++j) {
+      for (std::int64_t j = 0; j < padded; ++j) {
         const float share = small_exponential(row[j] - log_sum);
         row[j] = share;
         row_slopes[j] = share * (row_slopes[j] - mean);
@@ -183,9 +199,9 @@ void attend_back(const AttentionFacts& facts, const KernelCall& call, std::int64
 /// there. All columns are seen by the last row.
 void attend_group_back(const AttentionFacts& facts, const KernelCall& call, std::int64_t group) {
   const std::int64_t heads = facts.heads / facts.groups;
-  const std::int64_t last = (facts.rows - 1) / kScoreRows * kScoreRows;
+  const std::int64_t last = (facts.rows - 1) / facts.score_rows() * facts.score_rows();
   for (std::int64_t i = 0; i < heads; ++i) {
-    for (std::int64_t first = last; first >= 0; first -= kScoreRows)
+    for (std::int64_t first = last; first >= 0; first -= facts.score_rows())
       attend_back(facts, call, group * heads + i, first, i == 0 && first == last);
   }
 }
