@@ -61,8 +61,9 @@ Problems check_comment_openings(const SourceFile& file) {
 
 Problems check_named_paths(const SourceFile& file, const PathExists& exists) {
   static const std::regex from_root(
-      R"re((?:^|[\s`("])((?:core|store|tuner|profiler|client|archive|daemon|capi|web|cli|plugins)re"
-      R"re(|kernels|examples|benchmarks|tests|docs|scripts|job|cmake|packaging)(?:/[\w.-]+)+))re"
+      R"re((?:^|[\s`("])((?:core|store|tuner|profiler|models|kernels|client|archive|daemon|capi)re"
+      R"re(|web|cli|plugins|examples|benchmarks|tests|docs|scripts|job|cmake|packaging))re"
+      R"re((?:/[\w.-]+)+))re"
       R"re((?=$|[\s`)",;:]))re");
   static const std::regex link(R"re(\]\(([^)\s#:]+)(?:#[^)\s]*)?\))re");
   Problems problems;

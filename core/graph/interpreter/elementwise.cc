@@ -9,7 +9,7 @@
 #include "core/base/check.h"
 #include "core/graph/interpreter/computation.h"
 #include "core/graph/interpreter/multi_index.h"
-#include "core/graph/interpreter/philox.h"
+#include "core/random/philox.h"
 
 namespace hocket {
 namespace {

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "core/base/check.h"
+#include "core/random/split_mix.h"
 #include "core/step/rank_grid.h"
-#include "examples/gpt2/model/random.h"
 
 namespace hocket {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/base/check.h"
 #include "core/base/json.h"
-#include "examples/gpt2/model/random.h"
+#include "core/random/split_mix.h"
 
 namespace hocket {
 namespace {

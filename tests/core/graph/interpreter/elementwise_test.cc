@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "core/graph/interpreter/philox.h"
+#include "core/random/philox.h"
 #include "tests/core/graph/evaluated.h"
 #include "tests/rounds.h"
 

@@ -7,8 +7,8 @@
 #include <limits>
 #include <vector>
 
+#include "core/random/split_mix.h"
 #include "examples/gpt2/cuda/attention_layout.h"
-#include "examples/gpt2/model/random.h"
 #include "tests/examples/gpt2/cuda/host_tensor_graph.h"
 
 namespace hocket {

@@ -13,7 +13,7 @@
 
 #include "core/cuda/driver/capability.h"
 #include "core/cuda/driver/cuda_driver.h"
-#include "examples/gpt2/model/random.h"
+#include "core/random/split_mix.h"
 #include "tests/core/cuda/model_device.h"
 
 namespace hocket {

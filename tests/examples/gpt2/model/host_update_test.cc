@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "examples/gpt2/model/random.h"
+#include "core/random/split_mix.h"
 #include "tests/rounds.h"
 
 namespace hocket {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "examples/gpt2/model/random.h"
+#include "core/random/split_mix.h"
 #include "tests/examples/gpt2/model/finite_difference.h"
 #include "tests/examples/gpt2/model/host_model.h"
 #include "tests/examples/gpt2/model/submitters.h"

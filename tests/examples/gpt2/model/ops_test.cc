@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/collective/optimizer_step.h"
-#include "examples/gpt2/model/random.h"
+#include "core/random/split_mix.h"
 #include "tests/examples/gpt2/model/finite_difference.h"
 
 namespace hocket {

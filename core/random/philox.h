@@ -1,7 +1,7 @@
 #pragma once
 
 // Philox-4x32-10, a generator of random numbers that is a function of a counter and a key (Salmon
-// et al., SC 2011, section 4). Private to core/graph. Pure.
+// et al., SC 2011, section 4). Pure.
 
 #include <array>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "core/graph/interpreter/philox.h"
+#include "core/random/philox.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "examples/gpt2/model/random.h"
+#include "core/random/split_mix.h"
 
 #include <gtest/gtest.h>
 
@@ -8,13 +8,13 @@ namespace hocket {
 namespace {
 
 // First outputs of the published SplitMix64 generator, seeded with 1234567.
-TEST(Random, IsSplitMix64) {
+TEST(SplitMix, IsSplitMix64) {
   EXPECT_EQ(random_bits(1234567, 0), 6457827717110365317u);
   EXPECT_EQ(random_bits(1234567, 1), 3203168211198807973u);
   EXPECT_EQ(random_bits(1234567, 2), 9817491932198370423u);
 }
 
-TEST(Random, NormalHasTheMomentsOfANormal) {
+TEST(SplitMix, NormalHasTheMomentsOfANormal) {
   constexpr int kCount = 200'000;
   for (std::uint64_t key = 0; key < 4; ++key) {
     SCOPED_TRACE(testing::Message() << "key " << key);
@@ -35,7 +35,7 @@ TEST(Random, NormalHasTheMomentsOfANormal) {
   }
 }
 
-TEST(Random, UsesDrawFromDifferentSequences) {
+TEST(SplitMix, UsesDrawFromDifferentSequences) {
   EXPECT_NE(random_key(1, RandomUse::parameters), random_key(1, RandomUse::batches));
   EXPECT_NE(random_key(1, RandomUse::parameters), random_key(2, RandomUse::parameters));
 }
