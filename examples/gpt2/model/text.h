@@ -8,29 +8,23 @@
 #include <utility>
 
 #include "core/base/result.h"
+#include "models/data/token_source.h"
 
 namespace hocket {
-
-/// Determines the windows of a text to draw: equal keys give equal windows.
-struct BatchKey {
-  std::uint64_t seed = 0;
-  int rank = 0;
-  std::int64_t step = 0;
-};
 
 class Text {
  public:
   /// Reads a file, or all regular files directly in a folder in the order of their names. Returns
-  /// unavailable when they cannot be read, and invalid_argument when there are fewer than
-  /// `minimum_bytes`.
+  /// unavailable or not_found when they cannot be read, and invalid_argument when there are fewer
+  /// than `minimum_bytes`.
   static Result<Text> load(const std::string& path, std::size_t minimum_bytes);
 
-  explicit Text(std::string bytes) : bytes_(std::move(bytes)) {}
+  explicit Text(std::string bytes) : tokens_(TokenSource::of_text(std::move(bytes))) {}
 
-  std::size_t size() const { return bytes_.size(); }
+  std::size_t size() const { return static_cast<std::size_t>(tokens_.size()); }
 
   /// Returns the largest token; 0 for an empty text.
-  int largest_token() const;
+  int largest_token() const { return static_cast<int>(tokens_.largest_token()); }
 
   /// Draws a random window of sequence + 1 bytes for each of `inputs.size() / sequence` sequences:
   /// its first `sequence` bytes become inputs, its last `sequence` targets. The text must have
@@ -39,7 +33,9 @@ class Text {
             std::span<std::int32_t> targets) const;
 
  private:
-  std::string bytes_;
+  explicit Text(TokenSource tokens) : tokens_(std::move(tokens)) {}
+
+  TokenSource tokens_;
 };
 
 }  // namespace hocket
