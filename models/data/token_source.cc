@@ -82,15 +82,11 @@ Result<void> TokenSource::draw(const BatchKey& key, std::int64_t sequence, std::
   const std::uint64_t rank_key =
       random_bits(random_key(key.seed, RandomUse::batches), static_cast<std::uint64_t>(key.rank));
   const std::uint64_t step_key = random_bits(rank_key, static_cast<std::uint64_t>(key.step));
-  std::vector<std::int32_t> drawn(length + 1);
   for (std::size_t window = 0; window * length < inputs.size(); ++window) {
-    const std::uint64_t begin =
-        random_bits(step_key, window) % static_cast<std::uint64_t>(size_ - sequence);
-    HOCKET_TRY(copy(static_cast<std::int64_t>(begin), vocabulary, drawn));
-    std::copy_n(drawn.begin(), length,
-                inputs.begin() + static_cast<std::ptrdiff_t>(window * length));
-    std::copy_n(drawn.begin() + 1, length,
-                targets.begin() + static_cast<std::ptrdiff_t>(window * length));
+    const auto begin = static_cast<std::int64_t>(random_bits(step_key, window) %
+                                                 static_cast<std::uint64_t>(size_ - sequence));
+    HOCKET_TRY(copy(begin, vocabulary, inputs.subspan(window * length, length)));
+    HOCKET_TRY(copy(begin + 1, vocabulary, targets.subspan(window * length, length)));
   }
   return {};
 }

@@ -306,6 +306,12 @@ TEST_F(HostileText, IsTextInEveryViewOfEveryVerb) {
         {graph, "--after", "fusion", "--optimiser", bytes_}},
        {});
   each("graph diff", {{graph, graph}, {graph, garbage}}, {});
+  each("graph model", {{}, {bytes_}}, {});
+  for (const char* model : {"gpt2", "llama", "mixture"}) {
+    each("graph model " + std::string(model),
+         {{"--layers", "1"}, {"--layers", bytes_}, {"--layers", "0"}, {"--preset", bytes_}}, {});
+  }
+  each("graph model mlp", {{}, {"--width", bytes_}, {bytes_}}, {});
   each("tape show", {{tape}, {tape, "--json"}, {garbage}}, {});
   each("tape diff", {{tape, tape}, {tape, garbage}}, {});
   each("tape replay", {{tape}, {garbage}}, {});

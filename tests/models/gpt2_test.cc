@@ -32,6 +32,15 @@ TEST(Gpt2, HasTheRegionsThatSignalsName) {
                           "embedding", "head", "loss"));
 }
 
+TEST(Gpt2, IsThatOfTransformers) {
+  const Graph graph = built(gpt2(kTinyGpt2));
+  expect_numbers(graph, formula_leaves(graph, kTinyGpt2.vocabulary),
+                 {.loss = 2.9006501096,
+                  .first = {0.5540174394, 1.4746061546, 0.9551062737},
+                  .last = {0.5381611638, -0.5487062771, -1.0997115492}},
+                 1e-9);
+}
+
 TEST(Gpt2, HasTheGradientsOfItsLoss) {
   const Graph graph = built(gpt2(kTinyGpt2));
   expect_gradients(graph, formula_leaves(graph, kTinyGpt2.vocabulary));

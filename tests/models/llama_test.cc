@@ -32,6 +32,16 @@ TEST(Llama, HasTheRegionsThatSignalsName) {
                           "embedding", "head", "loss"));
 }
 
+/// Theirs has norms and rotations in float32.
+TEST(Llama, IsThatOfTransformers) {
+  const Graph graph = built(llama(kTinyLlama));
+  expect_numbers(graph, formula_leaves(graph, kTinyLlama.vocabulary),
+                 {.loss = 2.4771917171,
+                  .first = {-0.0147733774, 0.2610380904, -0.2339009301},
+                  .last = {0.0935773915, 0.2983993926, -0.3778434240}},
+                 1e-6);
+}
+
 TEST(Llama, HasTheGradientsOfItsLoss) {
   const Graph graph = built(llama(kTinyLlama));
   expect_gradients(graph, formula_leaves(graph, kTinyLlama.vocabulary));

@@ -32,6 +32,19 @@ TEST(Mixture, HasTheRegionsThatSignalsName) {
                           "embedding", "head", "loss"));
 }
 
+/// Mixtral drops no token. Theirs has norms, rotations and routers in float32.
+TEST(Mixture, IsMixtralOfTransformers) {
+  MixtureOptions options = kTinyMixture;
+  options.capacity = 2;
+  options.balance = 0;
+  const Graph graph = built(mixture(options));
+  expect_numbers(graph, formula_leaves(graph, options.vocabulary),
+                 {.loss = 2.3063716195,
+                  .first = {0.2605754835, -0.1690244248, -0.0995567152},
+                  .last = {0.3489094888, -0.4323729398, 0.0629845808}},
+                 1e-6);
+}
+
 TEST(Mixture, HasTheGradientsOfItsLoss) {
   const Graph graph = built(mixture(kTinyMixture));
   expect_gradients(graph, formula_leaves(graph, kTinyMixture.vocabulary));

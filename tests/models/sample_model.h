@@ -74,6 +74,23 @@ inline Numbers computed(const Graph& graph, const Leaves& leaves, std::string_vi
   return {};
 }
 
+/// Numbers that tests/models/transformers/fixed_cases.py prints.
+struct TheirNumbers {
+  double loss;
+  std::vector<double> first, last;  ///< logits
+};
+
+inline void expect_numbers(const Graph& graph, const Leaves& leaves, const TheirNumbers& theirs,
+                           double tolerance) {
+  EXPECT_NEAR(computed(graph, leaves, "loss").values.at(0), theirs.loss, tolerance);
+  const std::vector<double> logits = computed(graph, leaves, "logits").values;
+  for (std::size_t i = 0; i < theirs.first.size(); ++i) {
+    EXPECT_NEAR(logits.at(i), theirs.first[i], tolerance) << i;
+    const std::size_t behind = theirs.last.size() - i;
+    EXPECT_NEAR(logits.at(logits.size() - behind), theirs.last[i], tolerance) << -behind;
+  }
+}
+
 /// Fails unless the model's gradient of some parameters is the slope of its loss. Every parameter
 /// must have a gradient that is not 0 everywhere.
 inline void expect_gradients(const Graph& graph, Leaves leaves) {

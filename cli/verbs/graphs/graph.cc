@@ -1,4 +1,5 @@
-// hocket graph: checks, prints and compares programs as pure maths.
+// hocket graph: checks, prints and compares programs as pure maths. Its verb for models is in
+// model.cc.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "cli/output/table.h"
+#include "cli/verbs/graphs/model.h"
 #include "cli/verbs/graphs/pass_flags.h"
 #include "cli/verbs/verb.h"
 #include "core/base/json.h"
@@ -212,11 +214,13 @@ void add_graph_diff(CLI::App& graph, VerbAction& action) {
 }  // namespace
 
 void add_graph(CLI::App& program, VerbAction& action) {
-  auto* verb = program.add_subcommand("graph", "look at or compare programs as pure maths");
+  auto* verb = program.add_subcommand(
+      "graph", "look at or compare programs as pure maths, or print those of models");
   verb->require_subcommand(1);
   verb->footer("Example:\n  hocket graph show mlp.graph --regions\n");
   add_graph_show(*verb, action);
   add_graph_diff(*verb, action);
+  add_graph_model(*verb, action);
 }
 
 }  // namespace hocket
