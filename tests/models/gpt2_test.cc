@@ -84,7 +84,7 @@ TEST(Gpt2, DropsNothingWithoutDropoutAndElseByItsKey) {
 }
 
 TEST(Gpt2, SaysWhichOptionDoesNotFit) {
-  const auto error = [](Gpt2Options options) { return gpt2(options).error().message; };
+  const auto error = [](Gpt2Options options) { return said(gpt2(options)); };
   EXPECT_EQ(error({.layers = 0}), "layers: expected a whole number from 1 to 10000, found 0");
   EXPECT_EQ(error({.heads = 7}),
             "width: 768 is no multiple of 7, the heads; give one, such as 770");

@@ -76,7 +76,7 @@ TEST(Llama, SeesHowFarTokensAreApartAndNotWhereTheyAre) {
 }
 
 TEST(Llama, SaysWhichOptionDoesNotFit) {
-  const auto error = [](LlamaOptions options) { return llama(options).error().message; };
+  const auto error = [](LlamaOptions options) { return said(llama(options)); };
   EXPECT_EQ(error({.groups = 5}),
             "heads: 32 is no multiple of 5, the groups; give one, such as 35");
   EXPECT_EQ(error({.width = 4000}),

@@ -145,7 +145,7 @@ TEST(Mixture, OneChoiceOfAllIsTwiceAsUnevenForTwoOfFourExperts) {
 }
 
 TEST(Mixture, SaysWhichOptionDoesNotFit) {
-  const auto error = [](MixtureOptions options) { return mixture(options).error().message; };
+  const auto error = [](MixtureOptions options) { return said(mixture(options)); };
   EXPECT_EQ(error({.experts = 4, .choices = 5}), "choices: 5 are more than the 4 experts");
   EXPECT_EQ(error({.capacity = 0}), "capacity: expected a number from 0.01 to 100000, found 0");
   EXPECT_EQ(error({.groups = 3}),

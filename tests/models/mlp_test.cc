@@ -35,7 +35,7 @@ TEST(Mlp, HasTheGradientsOfItsLoss) {
 }
 
 TEST(Mlp, SaysWhichOptionDoesNotFit) {
-  EXPECT_EQ(mlp({.classes = 1}).error().message,
+  EXPECT_EQ(said(mlp({.classes = 1})),
             "classes: expected a whole number from 2 to 1048576, found 1");
 }
 

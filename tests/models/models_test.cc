@@ -60,6 +60,17 @@ TEST(Models, PresetsBuildAndDifferentiate) {
   }
 }
 
+TEST(Models, PresetsAreThePublishedSizes) {
+  const auto parameters = [](std::string_view name, std::string_view preset) {
+    const Model& model = must_find(name);
+    return parameter_count(built(model.build((*find_preset(model, preset))->values)));
+  };
+  EXPECT_EQ(parameters("gpt2", "medium"), 354'823'168);
+  EXPECT_EQ(parameters("gpt2", "xl"), 1'557'611'200);
+  EXPECT_EQ(parameters("llama", "70b"), 70'553'706'496);
+  EXPECT_EQ(parameters("mixture", "8x7b"), 46'702'792'704);
+}
+
 TEST(Models, KnowTheFirstValuesOfTheirParameters) {
   EXPECT_EQ(must_find("gpt2").initial({{"layers", 2}}, "block1.mlp.down.weight", {8, 8}),
             normal(0.01));
@@ -70,15 +81,14 @@ TEST(Models, KnowTheFirstValuesOfTheirParameters) {
 
 TEST(Models, SayWhatThereIsInPlaceOfAnUnknownName) {
   EXPECT_EQ(
-      find_model("lama").error().message,
+      said(find_model("lama")),
       "there is no model \"lama\"; did you mean \"llama\"; there are gpt2, llama, mixture, mlp");
   EXPECT_EQ(
-      find_preset(must_find("gpt2"), "125m").error().message,
+      said(find_preset(must_find("gpt2"), "125m")),
       "there is no preset \"125m\"; did you mean \"124m\"; there are 124m, medium, large, xl");
-  EXPECT_THAT(find_model(std::string(500, 'x') + "\n").error().message,
-              testing::Not(HasSubstr("\n")));
+  EXPECT_THAT(said(find_model(std::string(500, 'x') + "\n")), testing::Not(HasSubstr("\n")));
   const auto build = [](const OptionValues& values) {
-    return must_find("mlp").build(values).error().message;
+    return said(must_find("mlp").build(values));
   };
   EXPECT_THAT(build({{"with", 3}}),
               HasSubstr("there is no option \"with\"; did you mean \"width\""));

@@ -26,6 +26,12 @@ inline Graph built(Result<Graph> graph) {
   return {};
 }
 
+/// Returns the message of an error; "" where there is none.
+template <class T>
+std::string said(const Result<T>& result) {
+  return result ? "" : result.error().message;
+}
+
 inline std::int64_t parameter_count(const Graph& graph) {
   std::int64_t count = 0;
   for (const Operation& operation : graph.operations())

@@ -118,7 +118,7 @@ TEST(HuggingFace, TheirPrefixMayBeLeftOut) {
   ASSERT_TRUE(read_hugging_face(files, {"gpt2", "embedding.tokens", {5, 4}}, 0, read));
   EXPECT_EQ(read, numbers);
   const auto error = [&](const ParameterName& name) {
-    return read_hugging_face(files, name, 0, read).error().message;
+    return said(read_hugging_face(files, name, 0, read));
   };
   EXPECT_THAT(error({"gpt2", "embedding.tokens", {4, 5}}),
               HasSubstr("tensor \"transformer.wte.weight\" has the shape [5, 4], expected [4, 5]"));
