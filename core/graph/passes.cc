@@ -18,7 +18,11 @@ Result<Graph> differentiated(const Graph& graph, const PassOptions&) {
   return differentiate(graph, {.scale = std::string(is_scaled ? kLossScale : "")});
 }
 
-constexpr std::array<GraphPass, 6> kPasses{{
+constexpr std::array<GraphPass, 7> kPasses{{
+    {"needed", "leaves out what no output needs that is asked for",
+     [](const Graph& graph, const PassOptions& options) {
+       return keep_needed(graph, options.needed);
+     }},
     {"precision", "computes in bfloat16 or float16, with parameters in float32",
      [](const Graph& graph, const PassOptions& options) {
        return lower_precision(graph, options.precision);

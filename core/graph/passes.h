@@ -8,6 +8,7 @@
 #include "core/base/result.h"
 #include "core/graph/graph.h"
 #include "core/graph/passes/micro_batches.h"
+#include "core/graph/passes/needed.h"
 #include "core/graph/passes/optimiser.h"
 #include "core/graph/passes/precision.h"
 #include "core/graph/passes/recomputation.h"
@@ -16,6 +17,7 @@ namespace hocket {
 
 /// Settings of the passes. By default only the derivative and fusion change anything.
 struct PassOptions {
+  NeededOptions needed = {};
   PrecisionOptions precision = {};
   RecomputationOptions recomputation = {};
   MicroBatchOptions micro_batches = {};

@@ -100,7 +100,7 @@ void print_regions(const Graph& graph, const std::string& wanted, std::ostream& 
   table.print(out);
 }
 
-/// What lives where the most bytes do, the largest first.
+/// Lists the values that live where the most bytes do, the largest first.
 void print_living(const Graph& graph, const MemoryPlan& plan, std::ostream& out) {
   std::vector<ValueId> living;
   for (std::uint32_t i = 0; i < graph.values(); ++i) {

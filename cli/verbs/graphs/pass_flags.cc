@@ -37,8 +37,10 @@ void add_pass_flags(CLI::App& verb, const std::shared_ptr<PassFlags>& flags, CLI
   PassOptions& options = flags->options;
   const auto add = [&](const char* name, auto& value, const char* about) {
     // Without the pass it would say nothing.
-    return verb.add_option(name, value, about)->needs(&after);
+    return verb.add_option(name, value, about)->needs(&after)->allow_extra_args(false);
   };
+  add("--output", options.needed.outputs,
+      "needed: only these outputs, and what they need, such as loss");
   add("--precision", flags->precision,
       "precision: float32, bfloat16 or float16 for products and what surrounds them")
       ->capture_default_str();

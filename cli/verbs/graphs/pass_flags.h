@@ -12,7 +12,7 @@
 
 namespace hocket {
 
-/// What the flags were given.
+/// Values of the flags.
 struct PassFlags {
   std::string precision = "float32", optimiser = "none";
   std::vector<std::string> kept_kinds;

@@ -18,6 +18,9 @@ using Node = GraphEditor::Node;
 
 constexpr std::string_view kNoActivation = "none";
 
+/// Parts of one value that are looked for.
+constexpr std::size_t kMostParts = 64;
+
 std::optional<std::string> activation_of(Kind kind) {
   if (kind == Kind::relu || kind == Kind::gelu || kind == Kind::silu)
     return std::string(to_string(kind));
@@ -53,6 +56,7 @@ class Fusion {
       const Kind kind = editor_.node(i).kind;
       if (editor_.node(i).is_removed) continue;
       if (kind == Kind::matmul) fuse_product(i);
+      if (kind == Kind::add) join_parts(i);
       if (kind == Kind::layer_norm_gradient || kind == Kind::rms_norm_gradient)
         take_residual(editor_.node(i).results[0]);
     }
@@ -74,6 +78,65 @@ class Fusion {
       if (const auto next = (this->*step)(y)) return next;
     }
     return std::nullopt;
+  }
+
+  /// A value that is one part of another, with zeros around it.
+  struct Part {
+    std::int64_t begin = 0;
+    ValueId value;
+  };
+
+  /// Adds to `parts` those whose sum a value is, and to `members` the operations that make it;
+  /// false if it is another value, or something else uses it.
+  bool find_parts(ValueId value, std::int64_t dimension, std::vector<Part>& parts,
+                  std::vector<std::size_t>& members) const {
+    if (!editor_.has_one_use(value) || members.size() > 2 * kMostParts) return false;
+    const Node& node = editor_.maker(value);
+    members.push_back(editor_.producer(value));
+    if (node.kind == Kind::add) {
+      return editor_.type(node.operands[0]) == editor_.type(node.operands[1]) &&
+             find_parts(node.operands[0], dimension, parts, members) &&
+             find_parts(node.operands[1], dimension, parts, members);
+    }
+    if (node.kind != Kind::pad || dimension_of(node) != dimension) return false;
+    parts.push_back({node.attributes.integer("before"), node.operands[0]});
+    return true;
+  }
+
+  std::int64_t dimension_of(const Node& pad) const {
+    return static_cast<std::int64_t>(dimension_at(pad.attributes.integer("dimension"),
+                                                  editor_.type(pad.operands[0]).shape.size()));
+  }
+
+  /// Makes one value of the parts that the additions that end at `top` put side by side: the
+  /// gradient of what was taken apart by slices.
+  void join_parts(std::size_t top) {
+    const Node& sum = editor_.node(top);
+    const ValueId one = sum.operands[0], other = sum.operands[1], result = sum.results[0];
+    // The lowest pad says along which dimension.
+    ValueId first = one;
+    for (std::size_t i = 0; i < kMostParts && editor_.maker(first).kind == Kind::add; ++i)
+      first = editor_.maker(first).operands[0];
+    if (editor_.maker(first).kind != Kind::pad || editor_.type(one) != editor_.type(other)) return;
+    const std::int64_t dimension = dimension_of(editor_.maker(first));
+    std::vector<Part> parts;
+    std::vector<std::size_t> members{top};
+    if (!find_parts(one, dimension, parts, members) ||
+        !find_parts(other, dimension, parts, members))
+      return;
+    std::ranges::sort(parts, {}, &Part::begin);
+    Node joined{.kind = Kind::concatenate,
+                .attributes = {{"dimension", dimension}},
+                .results = {result},
+                .region = sum.region};
+    const auto at = static_cast<std::size_t>(dimension);
+    std::int64_t end = 0;
+    for (const Part& part : parts) {
+      if (part.begin != end) return;
+      end += editor_.type(part.value).shape[at];
+      joined.operands.push_back(part.value);
+    }
+    if (end == editor_.type(result).shape[at]) editor_.join(members, std::move(joined));
   }
 
   bool has(const Node& node, std::string_view attribute) const {

@@ -14,7 +14,10 @@ namespace hocket {
 ///    between; a value before an activation that something else uses becomes a second result;
 ///  - a product of a gradient takes the sum over the same rows: the gradient of the bias;
 ///  - a product that is only used as float32 gives that;
-///  - the gradient of a norm takes the gradient that is added to it.
+///  - the gradient of a norm takes the gradient that is added to it;
+///  - parts that are put side by side by padding them with zeros and adding them, as the gradient
+///  of
+///    slices is, become one value at once.
 /// Each value of the graph that stays is computed in the same way, in one go. So values of few bits
 /// are not rounded in between.
 Result<Graph> fuse(const Graph& graph);

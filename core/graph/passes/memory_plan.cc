@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -108,9 +109,9 @@ class Owners {
   std::map<ValueId, ValueId> homes_;    ///< the parameter that an output is after the step
 };
 
-/// A block of the arena that is sought.
+/// A block of the arena that is sought, and who has it.
 struct Block {
-  ValueId owner;
+  std::optional<MemoryPlace>* owner = nullptr;
   MemoryPlace place;
 };
 
@@ -239,14 +240,39 @@ void find_fullest(const std::vector<Block>& blocks, std::size_t operations, Memo
 }
 
 /// invalid_argument where sums of bytes might not fit into their type.
-Result<void> check_bytes(const Graph& graph) {
+Result<void> check_bytes(const Graph& graph, std::span<const std::int64_t> scratch) {
   std::int64_t bytes = 0;
-  for (std::uint32_t i = 0; i < graph.values(); ++i) {
-    bytes += graph.type({i}).bytes();
-    if (bytes <= kMostBytes) continue;
+  const auto add = [&](std::int64_t more) { bytes = std::min(bytes + more, kMostBytes); };
+  for (std::uint32_t i = 0; i < graph.values(); ++i) add(graph.type({i}).bytes());
+  for (const std::int64_t each : scratch) add(std::min(each, kMostBytes));
+  if (bytes == kMostBytes) {
     return failure(ErrorCode::invalid_argument, "the values take more than " +
                                                     std::to_string(kMostBytes >> 60) +
                                                     " EiB together, which no machine has");
+  }
+  return {};
+}
+
+/// Gives the owners of grouped values places in their groups.
+Result<void> place_groups(const Graph& graph, const std::vector<std::vector<ValueId>>& groups,
+                          MemoryPlan& plan) {
+  plan.grouped.resize(graph.values());
+  for (const std::vector<ValueId>& group : groups) {
+    std::int64_t bytes = 0;
+    for (const ValueId value : group) {
+      const ValueId owner = plan.owners[value.index];
+      const Operation& maker = graph.operations()[graph.producer(owner)];
+      if (maker.kind <= Kind::parameter || plan.grouped[owner.index] ||
+          graph.type(owner).bytes() != graph.type(value).bytes()) {
+        return failure(ErrorCode::invalid_argument,
+                       "group " + std::to_string(plan.group_bytes.size()) + ": " +
+                           words_of(graph.operations()[graph.producer(value)]) +
+                           " has no memory of its own");
+      }
+      plan.grouped[owner.index] = {plan.group_bytes.size(), bytes};
+      bytes += graph.type(value).bytes();
+    }
+    plan.group_bytes.push_back(bytes);
   }
   return {};
 }
@@ -315,12 +341,18 @@ Result<MemoryPlan> plan_memory(const Graph& graph, const MemoryOptions& options)
                                                     std::to_string(kMostAlignment) + ", found " +
                                                     std::to_string(options.alignment_bytes));
   }
-  HOCKET_TRY(check_bytes(graph));
+  HOCKET_TRY(check_bytes(graph, options.scratch_bytes));
   MemoryPlan plan;
   Owners owners(graph);
   plan.owners = owners.find();
   plan.places.resize(graph.values());
+  HOCKET_TRY(place_groups(graph, options.groups, plan));
+  plan.scratch.resize(graph.operations().size());
   std::vector<Block> blocks;
+  const auto add = [&](std::optional<MemoryPlace>& owner, std::int64_t bytes, std::size_t first,
+                       std::size_t last) {
+    blocks.push_back({&owner, {0, aligned(bytes, options.alignment_bytes), first, last}});
+  };
   for (std::size_t i = 0; i < graph.operations().size(); ++i) {
     const Operation& operation = graph.operations()[i];
     for (std::size_t r = 0; r < graph.results(operation); ++r) {
@@ -329,9 +361,11 @@ Result<MemoryPlan> plan_memory(const Graph& graph, const MemoryOptions& options)
       if (operation.kind == Kind::parameter) plan.parameter_bytes += bytes;
       if (operation.kind == Kind::input) plan.input_bytes += bytes;
       if (operation.kind <= Kind::parameter || plan.owners[value.index] != value) continue;
-      blocks.push_back(
-          {value, {0, aligned(bytes, options.alignment_bytes), i, owners.last(value)}});
+      if (plan.grouped[value.index]) continue;
+      add(plan.places[value.index], bytes, i, owners.last(value));
     }
+    if (i < options.scratch_bytes.size() && options.scratch_bytes[i] > 0)
+      add(plan.scratch[i], options.scratch_bytes[i], i, i);
   }
   find_fullest(blocks, graph.operations().size(), plan);
   place_by_time(blocks);
@@ -341,7 +375,7 @@ Result<MemoryPlan> plan_memory(const Graph& graph, const MemoryOptions& options)
     if (end_of(others) < end_of(blocks)) blocks = std::move(others);
   }
   plan.arena_bytes = end_of(blocks);
-  for (const Block& block : blocks) plan.places[block.owner.index] = block.place;
+  for (const Block& block : blocks) *block.owner = block.place;
   return plan;
 }
 

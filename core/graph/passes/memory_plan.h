@@ -16,6 +16,18 @@ namespace hocket {
 struct MemoryOptions {
   /// A power of two; each value begins at a multiple of it.
   std::int64_t alignment_bytes = 256;
+  /// By operation: memory that its kernel needs while it runs. Empty: none.
+  std::vector<std::int64_t> scratch_bytes = {};
+  /// Values that have memory of their own, outside of the arena, one after the other: gradients
+  /// that are communicated together. Each is in one group alone, and is no input, parameter or
+  /// reshape.
+  std::vector<std::vector<ValueId>> groups = {};
+};
+
+/// Memory of a value in a group.
+struct GroupPlace {
+  std::size_t group = 0;
+  std::int64_t offset_bytes = 0;
 };
 
 /// Memory of the arena, from the operation that writes it first to the last one that uses it.
@@ -33,6 +45,11 @@ struct MemoryPlan {
   /// By value: the place in the arena of those that own one. Inputs and parameters have memory of
   /// their own, outside, and so has what is written over a parameter.
   std::vector<std::optional<MemoryPlace>> places;
+  /// By value: the place in its group of those that own one.
+  std::vector<std::optional<GroupPlace>> grouped;
+  std::vector<std::int64_t> group_bytes;  ///< by group
+  /// By operation: the place of its scratch memory.
+  std::vector<std::optional<MemoryPlace>> scratch;
   std::int64_t arena_bytes = 0;
   /// Most bytes that live at the same time, rounded up to the alignment: no arena can be smaller.
   std::int64_t live_bytes = 0;
@@ -50,7 +67,7 @@ struct MemoryPlan {
 /// methods, of which the smaller arena is taken: best fit in the order of time; and, where there
 /// are not too many, the largest first, each as low as it fits (Pisarchyk & Lee, "Efficient memory
 /// management for deep neural net inference", 2020, section 5.2). invalid_argument for an alignment
-/// that is none.
+/// that is none, and for groups whose values cannot have memory of their own.
 Result<MemoryPlan> plan_memory(const Graph& graph, const MemoryOptions& options = {});
 
 /// Returns the operands over which an operation may write a result, in the order of preference: its

@@ -1,6 +1,7 @@
 #include "core/graph/passes/optimiser.h"
 
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -15,12 +16,15 @@ namespace {
 
 using Kind = OperationKind;
 
+constexpr std::int64_t kMostRanks = 1 << 20;
+
 constexpr ValueType kNumber{NumberType::float32, {}};
 
-/// A parameter, and its gradient in the first graph.
+/// A parameter, its gradient in the first graph, and what the optimiser takes of it.
 struct Trained {
   const Operation* parameter = nullptr;
-  ValueId gradient;
+  ValueId derived;
+  ValueId gradient = {};
 };
 
 class Optimiser {
@@ -34,6 +38,8 @@ class Optimiser {
     for (const GraphOutput& output : copy_.from().outputs())
       if (!output.name.starts_with(gradient_name("")))
         builder_.output(output.name, copy_.at(output.value));
+    for (Trained& trained : trained_) trained.gradient = copy_.at(trained.derived).id();
+    if (options_.ranks > 1) add_means();
     const auto region = builder_.at(kUpdate);
     rate_ = builder_.input("rate", kNumber).id();
     if (options_.method == OptimiserMethod::adamw)
@@ -58,13 +64,35 @@ class Optimiser {
                    "no output is the gradient of a parameter; differentiate before");
   }
 
+  /// Gives gradients values of their own, to be summed, and keeps the means.
+  void add_means() {
+    const Graph& graph = copy_.from();
+    std::set<ValueId> shared;
+    for (const Operation& operation : graph.operations()) {
+      shared.insert(operation.operands.begin(), operation.operands.end());
+      // A reshape has the memory of another value, and leaves have theirs.
+      if (operation.kind <= Kind::constant || operation.kind == Kind::reshape)
+        shared.insert(operation.first_result);
+    }
+    for (Trained& trained : trained_) {
+      Value sum = builder_.value(trained.gradient);
+      if (!shared.insert(trained.derived).second) {
+        const auto region = builder_.at(graph.operations()[graph.producer(trained.derived)].region);
+        sum = convert(sum, sum.type().numbers);
+      }
+      builder_.output(gradient_name(trained.parameter->name), sum);
+      const auto region = builder_.at(trained.parameter->region + std::string(kUpdate));
+      trained.gradient = (sum * (1.0 / static_cast<double>(options_.ranks))).id();
+    }
+  }
+
   /// Keeps whether all gradients are finite, and adds what becomes of the loss scale.
   void add_loss_scale() {
     const auto scale_leaf = copy_.from().leaf(kLossScale);
     if (!scale_leaf) return;
-    Value finite = is_finite(copy_.at(trained_[0].gradient));
+    Value finite = is_finite(builder_.value(trained_[0].gradient));
     for (std::size_t i = 1; i < trained_.size(); ++i)
-      finite = finite * is_finite(copy_.at(trained_[i].gradient));
+      finite = finite * is_finite(builder_.value(trained_[i].gradient));
     finite_ = finite.id();
     const Value scale = copy_.at(*scale_leaf), zero = number(0), one = number(1);
     const Value steps = builder_.named_parameter(std::string(kLossScale) + "_steps", kNumber);
@@ -83,7 +111,7 @@ class Optimiser {
   void add_clipping() {
     std::optional<Value> total;
     for (const Trained& trained : trained_) {
-      const Value gradient = as_number(copy_.at(trained.gradient));
+      const Value gradient = as_number(builder_.value(trained.gradient));
       std::vector<std::int64_t> all;
       for (std::size_t i = 0; i < gradient.shape().size(); ++i)
         all.push_back(static_cast<std::int64_t>(i));
@@ -109,7 +137,7 @@ class Optimiser {
     const auto region = builder_.at(parameter.region + std::string(kUpdate));
     const Value before = copy_.at(parameter.first_result);
     const ValueType& type = copy_.from().type(parameter.first_result);
-    Value gradient = copy_.at(trained.gradient);
+    Value gradient = builder_.value(trained.gradient);
     if (factor_) gradient = gradient * converted(builder_.value(*factor_), type.numbers);
     const double decay = type.shape.size() >= 2 ? options_.weight_decay : 0;
     const auto state = [&](const char* name) { return std::string(name) + "/" + parameter.name; };
@@ -166,6 +194,11 @@ Result<Graph> add_optimiser(const Graph& graph, const OptimiserOptions& options)
   if (!(options.clip_norm >= 0 && options.clip_norm <= 1e30)) {
     return failure(ErrorCode::invalid_argument,
                    "clip_norm: expected 0 to 1e30, found " + std::to_string(options.clip_norm));
+  }
+  if (options.ranks < 1 || options.ranks > kMostRanks) {
+    return failure(ErrorCode::invalid_argument, "ranks: expected 1 to " +
+                                                    std::to_string(kMostRanks) + ", found " +
+                                                    std::to_string(options.ranks));
   }
   return Optimiser(graph, options).run();
 }

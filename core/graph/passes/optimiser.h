@@ -27,9 +27,13 @@ struct OptimiserOptions {
   /// The norm of all gradients together is at most this (Pascanu et al., 2013, section 3.2);
   /// 0: whatever it is.
   double clip_norm = 0;
+  /// Ranks over which gradients are summed between the derivative and the optimiser, by whoever
+  /// runs the graph. With more than one they stay outputs, each a value that nothing but the
+  /// optimiser uses, which divides the sums by the ranks.
+  std::int64_t ranks = 1;
 };
 
-/// Returns the graph in which the gradients are no outputs, but used: for each gradient
+/// Returns the graph in which the gradients of one rank are no outputs, but used: for each gradient
 /// "gradient/NAME" there are the states of its optimiser as parameters, "first_moment/NAME" and
 /// "second_moment/NAME" or "velocity/NAME", which begin with 0, and outputs "updated/NAME" of what
 /// NAME and the states are after the step. New inputs are the learning rate, "rate" (float32[]),

@@ -26,8 +26,8 @@ output "loss" = %loss
 TEST(Passes, AreInTheOrderInWhichTheyNeedEachOther) {
   std::vector<std::string> names;
   for (const GraphPass& pass : graph_passes()) names.emplace_back(pass.name);
-  EXPECT_THAT(names, ElementsAre("precision", "derivative", "recomputation", "micro_batches",
-                                 "optimiser", "fusion"));
+  EXPECT_THAT(names, ElementsAre("needed", "precision", "derivative", "recomputation",
+                                 "micro_batches", "optimiser", "fusion"));
 }
 
 TEST(Passes, AllOfThemTogether) {
@@ -52,7 +52,7 @@ TEST(Passes, StopWhereTheyAreAskedTo) {
   EXPECT_EQ(run_passes(graph_of(kLayer), "precision").value(), graph_of(kLayer));
   EXPECT_THAT(text_of(run_passes(graph_of(kLayer), "derivative")), Not(HasSubstr("keeps_before")));
   EXPECT_THAT(run_passes(graph_of(kLayer), "magic").error().message,
-              HasSubstr("there are precision, derivative, recomputation"));
+              HasSubstr("there are needed, precision, derivative"));
   PassOptions options;
   options.micro_batches.count = 0;
   EXPECT_THAT(run_passes(graph_of(kLayer), "fusion", options).error().message,

@@ -60,6 +60,7 @@ TEST_F(GraphVerb, SaysWhichFlagIsWrong) {
     return ask_hocket({"graph", "show", file_, "--after", "fusion", flag, value}).err;
   };
   EXPECT_THAT(error_of("--precision", "float8"), HasSubstr("--precision: "));
+  EXPECT_THAT(error_of("--output", "logits"), HasSubstr("needed: \"logits\" is no output"));
   EXPECT_THAT(error_of("--optimiser", "adam"),
               HasSubstr("--optimiser: expected none, adamw or sgd, found \"adam\""));
   EXPECT_THAT(error_of("--keep", "matmull"), HasSubstr("did you mean \"matmul\""));

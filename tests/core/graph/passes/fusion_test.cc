@@ -96,15 +96,17 @@ output "db" = %db
 output "dw" = %dw
 output "db" = %db
 )"));
-  EXPECT_THAT(fused(R"(
-%part = sum %skip {dimensions=[0, 2]}
+  // Neither of these is a number for each column of the rows.
+  for (const char* const dimensions : {"[0, 2]", "[0]"}) {
+    EXPECT_THAT(fused("%part = sum %skip {dimensions=" + std::string(dimensions) + R"(}
 %rows = reshape %skip {shape=[8, 16]}
 %inputs = reshape %x {shape=[8, 8]}
 %dw = matmul %rows, %inputs {transpose_a=true}
 output "dw" = %dw
 output "part" = %part
 )"),
-              Not(HasSubstr("sums_a")));
+                Not(HasSubstr("sums_a")));
+  }
 }
 
 TEST(Fusion, GradientsOfFewBitsAreWidenedAndAddedUp) {
@@ -148,6 +150,39 @@ output "dg" = %dg
 output "dx" = %dx
 output "dg" = %dg
 )"));
+}
+
+TEST(Fusion, PartsThatArePaddedAndAddedArePutSideBySide) {
+  const std::string parts = R"(
+%a = input "a" : float32[2, 1]
+%b = input "b" : float32[2, 2]
+%c = input "c" : float32[2, 3]
+)";
+  EXPECT_EQ(text_of(fuse(graph_of(parts + R"(
+%pb = pad %b {dimension=1, before=1, after=3} @layer
+%pa = pad %a {dimension=-1, before=0, after=5} @layer
+%ab = add %pb, %pa @layer
+%pc = pad %c {dimension=1, before=3, after=0} @layer
+%all = add %ab, %pc @layer
+output "all" = %all
+)"))),
+            numbered(parts + R"(
+%all = concatenate %a, %b, %c {dimension=1} @layer
+output "all" = %all
+)"));
+  // There is a gap, parts lie over each other, or the parts so far are used.
+  for (const char* const rest : {
+           "%pc = pad %c {dimension=1, before=3, after=0}\n%all = add %pa, %pc\n",
+           "%pc = pad %c {dimension=1, before=2, after=1}\n%ab = add %pa, %pb\n"
+           "%all = add %ab, %pc\n",
+           "%pc = pad %c {dimension=1, before=3, after=0}\n%ab = add %pa, %pb\n"
+           "%all = add %ab, %pc\noutput \"ab\" = %ab\n",
+       }) {
+    const std::string text = parts + "%pa = pad %a {dimension=1, before=0, after=5}\n" +
+                             "%pb = pad %b {dimension=1, before=1, after=3}\n" + rest +
+                             "output \"all\" = %all\n";
+    EXPECT_EQ(text_of(fuse(graph_of(text))), numbered(text));
+  }
 }
 
 TEST(Fusion, WhatIsUsedOrComesTooLateStays) {

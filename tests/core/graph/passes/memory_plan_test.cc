@@ -58,6 +58,53 @@ output "d" = %d
   EXPECT_EQ(plan.arena_bytes, 64);
 }
 
+TEST(MemoryPlan, AnOperandThatIsGivenTwiceIsNotWrittenOver) {
+  const MemoryPlan plan = planned(graph_of(R"(
+%x = input "x" : float32[8]
+%a = tanh %x
+%b = add %a, %a
+output "b" = %b
+)"));
+  EXPECT_EQ(plan.owners[2], ValueId{2});
+}
+
+TEST(MemoryPlan, TheBetterOfTwoMethodsIsTaken) {
+  // By time, c is behind a, b and s, since a alone has too little room for it.
+  const MemoryPlan plan = planned(graph_of(R"(
+%x = input "x" : float32[10]
+%a = broadcast %x {shape=[10]}
+%b = broadcast %x {shape=[10]}
+%s = sum %a {dimensions=[0]}
+%c = broadcast %x {shape=[2, 10]}
+%t = sum %b {dimensions=[0]}
+%u = sum %c {dimensions=[0, 1]}
+output "s" = %s
+output "t" = %t
+output "u" = %u
+)"));
+  EXPECT_EQ(plan.live_bytes, 40 + 4 + 80 + 4);
+  EXPECT_EQ(plan.arena_bytes, plan.live_bytes);
+}
+
+TEST(MemoryPlan, NeighboursThatAreFreeAreOne) {
+  // So many blocks are placed by time alone. Two that end make room for one as large as both.
+  std::string text = "%x = input \"x\" : float32[10]\n%zero = sum %x {dimensions=[0]}\n";
+  std::string last = "%zero";
+  for (int i = 0; i < 7'000; ++i) {
+    const std::string n = std::to_string(i);
+    text += "%a" + n + " = broadcast " + last + " {shape=[1, 10]}\n";
+    text += "%b" + n + " = broadcast " + last + " {shape=[10, 1]}\n";
+    text += "%m" + n + " = matmul %a" + n + ", %b" + n + "\n";
+    text += "%s" + n + " = reshape %m" + n + " {shape=[]}\n";
+    text += "%c" + n + " = broadcast " + last + " {shape=[2, 10]}\n";
+    text += "%u" + n + " = sum %c" + n + " {dimensions=[0, 1]}\n";
+    text += "%r" + n + " = add %s" + n + ", %u" + n + "\n";
+    last = "%r" + n;
+  }
+  const MemoryPlan plan = planned(graph_of(text + "output \"r\" = " + last + "\n"));
+  EXPECT_LE(plan.arena_bytes, plan.live_bytes + 16);
+}
+
 TEST(MemoryPlan, AParameterIsOnlyWrittenOverByWhatItBecomes) {
   const Graph graph = graph_of(R"(
 %w = parameter "w" : float32[8]
@@ -130,6 +177,7 @@ void expect_apart(const Graph& graph, const MemoryPlan& plan) {
 /// that it is there whenever it is used.
 void expect_kept(const Graph& graph, const MemoryPlan& plan) {
   std::vector<ValueId> holds(graph.values());  // by owner: what was written last
+  std::size_t at = 0;
   for (const Operation& operation : graph.operations()) {
     const bool is_view = operation.kind == OperationKind::reshape;
     for (const ValueId operand : operation.operands) {
@@ -137,7 +185,10 @@ void expect_kept(const Graph& graph, const MemoryPlan& plan) {
       while (graph.operations()[graph.producer(source)].kind == OperationKind::reshape)
         source = graph.operations()[graph.producer(source)].operands[0];
       ASSERT_EQ(holds[plan.owners[operand.index].index], source) << to_text(graph);
+      const auto& place = plan.place(operand);
+      ASSERT_TRUE(!place || (place->first <= at && at <= place->last)) << to_text(graph);
     }
+    ++at;
     for (std::size_t r = 0; r < graph.results(operation) && !is_view; ++r) {
       const ValueId result = graph.result(operation, r);
       holds[plan.owners[result.index].index] = result;

@@ -122,6 +122,66 @@ TEST(Optimiser, ALossScaleSkipsStepsThatAreNotFinite) {
   }
 }
 
+TEST(Optimiser, SumsOfRanksAreOfValuesThatNothingElseUses) {
+  EXPECT_EQ(text_of(add_optimiser(graph_of(R"(
+%w = parameter "w" : float32[2] @layer
+%b = parameter "b" : float32[2] @layer
+%c = parameter "c" : float32[2]
+%x = input "x" : float32[2]
+%dw = tanh %x @layer/backward
+%db = tanh %dw @layer/backward
+%dc = reshape %db {shape=[2]} @/backward
+output "gradient/w" = %dw
+output "gradient/b" = %db
+output "gradient/c" = %dc
+)"),
+                                  {.method = OptimiserMethod::sgd, .ranks = 4})),
+            numbered(R"(
+%w = parameter "w" : float32[2] @layer
+%b = parameter "b" : float32[2] @layer
+%c = parameter "c" : float32[2]
+%x = input "x" : float32[2]
+%dw = tanh %x @layer/backward
+%db = tanh %dw @layer/backward
+%dc = reshape %db {shape=[2]} @/backward
+%own_dw = convert %dw {type=float32} @layer/backward
+%mean_dw = scale %own_dw {factor=0.25} @layer/update
+%own_db = convert %db {type=float32} @layer/backward
+%mean_db = scale %own_db {factor=0.25} @layer/update
+%own_dc = convert %dc {type=float32} @/backward
+%mean_dc = scale %own_dc {factor=0.25} @/update
+%rate = input "rate" : float32[] @/update
+%vw = parameter "velocity/w" : float32[2] @layer/update
+%w1, %vw1 = sgd %w, %mean_dw, %vw, %rate @layer/update
+%vb = parameter "velocity/b" : float32[2] @layer/update
+%b1, %vb1 = sgd %b, %mean_db, %vb, %rate @layer/update
+%vc = parameter "velocity/c" : float32[2] @/update
+%c1, %vc1 = sgd %c, %mean_dc, %vc, %rate @/update
+output "gradient/w" = %own_dw
+output "gradient/b" = %own_db
+output "gradient/c" = %own_dc
+output "updated/w" = %w1
+output "updated/velocity/w" = %vw1
+output "updated/b" = %b1
+output "updated/velocity/b" = %vb1
+output "updated/c" = %c1
+output "updated/velocity/c" = %vc1
+)"));
+  // A gradient that is its own is summed as it is.
+  EXPECT_THAT(text_of(add_optimiser(graph_of(R"(
+%w = parameter "w" : float32[2]
+%x = input "x" : float32[2]
+%dw = tanh %x
+output "gradient/w" = %dw
+)"),
+                                    {.method = OptimiserMethod::sgd, .ranks = 2})),
+              HasSubstr("output \"gradient/w\" = %2\n"));
+  EXPECT_THAT(add_optimiser(graph_of(kGradients), {.method = OptimiserMethod::sgd, .ranks = 0})
+                  .error()
+                  .message,
+              HasSubstr("ranks: expected 1 to"));
+}
+
 TEST(Optimiser, WhatCannotBeUpdatedIsRefused) {
   EXPECT_EQ(add_optimiser(graph_of(kGradients), {}).value(), graph_of(kGradients));
   const OptimiserOptions sgd{.method = OptimiserMethod::sgd};
