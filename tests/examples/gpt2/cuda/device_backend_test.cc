@@ -29,7 +29,7 @@
 #include "tests/core/cuda/model_device.h"
 #include "tests/examples/gpt2/cuda/model_products.h"
 #include "tests/examples/gpt2/model/host_model.h"
-#include "tests/examples/gpt2/model/submitters.h"
+#include "tests/job/step/submitters.h"
 
 namespace hocket {
 namespace {

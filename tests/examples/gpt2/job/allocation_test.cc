@@ -8,7 +8,7 @@
 #include <string>
 
 #include "tests/examples/gpt2/model/host_model.h"
-#include "tests/examples/gpt2/model/submitters.h"
+#include "tests/job/step/submitters.h"
 
 namespace {
 std::atomic<long> allocations = 0;

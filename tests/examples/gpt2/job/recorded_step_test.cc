@@ -10,7 +10,7 @@
 
 #include "core/partitioning/step_partition.h"
 #include "tests/examples/gpt2/model/host_model.h"
-#include "tests/examples/gpt2/model/submitters.h"
+#include "tests/job/step/submitters.h"
 
 namespace hocket {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "tests/examples/gpt2/model/host_model.h"
-#include "tests/examples/gpt2/model/submitters.h"
+#include "tests/job/step/submitters.h"
 
 namespace hocket {
 namespace {

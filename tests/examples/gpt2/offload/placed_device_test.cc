@@ -20,7 +20,7 @@
 #include "tests/examples/gpt2/cuda/emulated_device.h"
 #include "tests/examples/gpt2/cuda/model_products.h"
 #include "tests/examples/gpt2/model/host_model.h"
-#include "tests/examples/gpt2/model/submitters.h"
+#include "tests/job/step/submitters.h"
 
 namespace hocket {
 namespace {

@@ -3,6 +3,7 @@
 // Replacements for the scheduler in tests: one runs tasks at once; one records them, so that a test
 // can inspect them and run them in any order that their accesses allow. Single-threaded.
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <random>
@@ -128,18 +129,23 @@ class RecordingSubmitter final : public Submitter {
   /// Runs all tasks; `choose` picks one of the runnable tasks, at least one, in order of
   /// submission.
   void run(const std::function<std::size_t(std::span<const std::size_t>)>& choose, const Sum& sum) {
-    std::vector<bool> done(tasks_.size(), false);
+    std::vector<std::vector<std::size_t>> successors(tasks_.size());
+    std::vector<std::size_t> waits(tasks_.size()), ready;
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      waits[i] = tasks_[i].predecessors.size();
+      for (const std::size_t predecessor : tasks_[i].predecessors)
+        successors[predecessor].push_back(i);
+      if (waits[i] == 0) ready.push_back(i);
+    }
     for (std::size_t count = 0; count < tasks_.size(); ++count) {
-      std::vector<std::size_t> ready;
-      for (std::size_t i = 0; i < tasks_.size(); ++i) {
-        bool free = !done[i];
-        for (const std::size_t predecessor : tasks_[i].predecessors)
-          free = free && done[predecessor];
-        if (free) ready.push_back(i);
-      }
-      RecordedTask& task = tasks_[choose(ready)];
+      const std::size_t chosen = choose(ready);
+      ready.erase(std::find(ready.begin(), ready.end(), chosen));
+      RecordedTask& task = tasks_[chosen];
       task.collective() ? sum(task.values) : task.body();
-      done[&task - tasks_.data()] = true;
+      for (const std::size_t successor : successors[chosen]) {
+        if (--waits[successor] > 0) continue;
+        ready.insert(std::lower_bound(ready.begin(), ready.end(), successor), successor);
+      }
     }
   }
 
