@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <random>
 #include <set>
 
 #include "core/graph/graph_text.h"
 #include "core/graph/interpreter/interpreter.h"
+#include "tests/core/graph/derivative_samples.h"
 #include "tests/core/graph/random_graph.h"
 #include "tests/rounds.h"
 
@@ -21,25 +21,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr NumberType kFloat32 = NumberType::float32;
-
-/// Returns random numbers for the inputs and parameters of a graph; whole ones below `most` for
-/// int32.
-Leaves random_leaves(const Graph& graph, std::int64_t most, std::mt19937_64& random) {
-  std::normal_distribution<double> normal;
-  Leaves leaves;
-  for (const Operation& operation : graph.operations()) {
-    if (operation.name.empty()) continue;
-    Numbers numbers{graph.type(operation.first_result), {}};
-    for (std::int64_t i = 0; i < numbers.type.count(); ++i) {
-      numbers.values.push_back(
-          is_floating(numbers.type.numbers)
-              ? normal(random)
-              : static_cast<double>(random() % static_cast<std::uint64_t>(most)));
-    }
-    leaves.emplace(operation.name, std::move(numbers));
-  }
-  return leaves;
-}
 
 double loss_of(const Graph& graph, const Leaves& leaves) {
   const auto outputs = interpret(graph, leaves);
@@ -75,198 +56,21 @@ void expect_gradients(const Graph& graph, const Leaves& leaves, std::mt19937_64&
   EXPECT_NEAR(found, expected, 1e-5 * scale) << to_text(graph);
 }
 
-/// A model of one operation, or a few.
-struct Sample {
-  std::set<OperationKind> kinds;
-  std::function<Value(GraphBuilder&)> model;
-  std::int64_t most = 3;  ///< indices are below
-};
-
-using Kind = OperationKind;
-
-std::vector<Sample> samples() {
-  const auto w = [](GraphBuilder& g, const std::string& name, const Shape& shape) {
-    return g.parameter(name, shape);
-  };
-  const auto positive = [w](GraphBuilder& g, const std::string& name, const Shape& shape) {
-    return exponential(w(g, name, shape));
-  };
-  const auto indices = [](GraphBuilder& g, const Shape& shape) {
-    return g.input("indices", {NumberType::int32, shape});
-  };
-  return {
-      {{Kind::add, Kind::subtract},
-       [=](auto& g) {
-         return w(g, "a", {3, 1}) + w(g, "b", {2, 3, 4}) - w(g, "c", {4});
-       }},
-      {{Kind::multiply},
-       [=](auto& g) {
-         return w(g, "a", {2, 3}) * w(g, "b", {3});
-       }},
-      {{Kind::divide, Kind::exponential},
-       [=](auto& g) {
-         return w(g, "a", {4}) / positive(g, "b", {3, 1});
-       }},
-      {{Kind::scale, Kind::logarithm},
-       [=](auto& g) { return logarithm(positive(g, "a", {5}) + positive(g, "b", {1})) * -2.5; }},
-      {{Kind::square_root}, [=](auto& g) { return square_root(positive(g, "a", {5})); }},
-      {{Kind::reciprocal_square_root},
-       [=](auto& g) { return g.add(Kind::reciprocal_square_root, {positive(g, "a", {5})}); }},
-      {{Kind::tanh, Kind::sigmoid},
-       [=](auto& g) { return tanh(w(g, "a", {5})) * sigmoid(w(g, "b", {5})); }},
-      {{Kind::relu, Kind::gelu, Kind::silu},
-       [=](auto& g) { return relu(w(g, "a", {7})) + gelu(w(g, "b", {7})) * silu(w(g, "c", {7})); }},
-      {{Kind::swiglu},
-       [=](auto& g) {
-         return swiglu(w(g, "a", {3, 1}), w(g, "b", {2, 1, 4}));
-       }},
-      {{Kind::select},
-       [=](auto& g) {
-         const Value a = w(g, "a", {3, 4}), b = w(g, "b", {4});
-         return select(relu(w(g, "condition", {3, 1})), a, b) * w(g, "c", {3, 4});
-       }},
-      {{Kind::convert},
-       [=](auto& g) {
-         return convert(convert(w(g, "a", {5}), NumberType::bfloat16), kFloat32) * w(g, "b", {5});
-       }},
-      {{Kind::dropout},
-       [=](auto& g) {
-         return dropout(w(g, "a", {6, 5}), g.input("key", {NumberType::int32, {2}}), 0.4, 3);
-       }},
-      {{Kind::sum},
-       [=](auto& g) {
-         return sum(w(g, "a", {2, 3, 4}), {0, -1}) * w(g, "b", {3});
-       }},
-      {{Kind::sum},
-       [=](auto& g) {
-         return sum(w(g, "a", {2, 3}), {1}, true) * w(g, "b", {2, 3});
-       }},
-      {{Kind::maximum},
-       [=](auto& g) {
-         return maximum(w(g, "a", {2, 3, 4}), {1}) * w(g, "b", {2, 4});
-       }},
-      {{Kind::maximum},
-       [=](auto& g) {
-         return maximum(w(g, "a", {2, 3}), {-1}, true);
-       }},
-      {{Kind::reshape, Kind::transpose},
-       [=](auto& g) {
-         return transpose(reshape(w(g, "a", {2, 6}), {2, 3, 2}), {1, -1, 0}) * w(g, "b", {3, 2, 2});
-       }},
-      {{Kind::slice, Kind::concatenate},
-       [=](auto& g) {
-         const Value a = w(g, "a", {2, 5});
-         return concatenate({slice(a, 1, 1, 4), w(g, "b", {2, 2}), slice(a, -1, 0, 2)}, 1) *
-                w(g, "c", {2, 7});
-       }},
-      {{Kind::pad},
-       [=](auto& g) {
-         return g.add(Kind::pad, {w(g, "a", {2, 3})},
-                      {{"dimension", std::int64_t{-1}},
-                       {"before", std::int64_t{2}},
-                       {"after", std::int64_t{1}}}) *
-                w(g, "b", {2, 6});
-       }},
-      {{Kind::broadcast},
-       [=](auto& g) {
-         return broadcast(w(g, "a", {3, 1}), {2, 3, 4}) * w(g, "b", {2, 3, 4});
-       }},
-      {{Kind::matmul},
-       [=](auto& g) {
-         return matmul(w(g, "a", {2, 3, 4}), w(g, "b", {4, 5}));
-       }},
-      {{Kind::matmul},
-       [=](auto& g) {
-         return matmul(w(g, "a", {2, 1, 3, 4}), w(g, "b", {5, 4}), {.b = true});
-       }},
-      {{Kind::matmul},
-       [=](auto& g) {
-         return matmul(w(g, "a", {2, 4, 3}), w(g, "b", {4, 5}), {.a = true});
-       }},
-      {{Kind::matmul},
-       [=](auto& g) {
-         return matmul(w(g, "a", {4, 3}), w(g, "b", {2, 4, 5}), {.a = true});
-       }},
-      {{Kind::matmul},
-       [=](auto& g) {
-         return matmul(w(g, "a", {2, 1, 3, 4}), w(g, "b", {3, 5, 4}), {.b = true});
-       }},
-      {{Kind::matmul},
-       [=](auto& g) {
-         return matmul(w(g, "a", {2, 4, 3}), w(g, "b", {2, 5, 4}), {.a = true, .b = true});
-       }},
-      {{Kind::layer_norm},
-       [=](auto& g) {
-         return layer_norm(w(g, "x", {2, 3, 5}), w(g, "gain", {5}), w(g, "bias", {5})) *
-                w(g, "b", {2, 3, 5});
-       }},
-      {{Kind::rms_norm},
-       [=](auto& g) {
-         return rms_norm(w(g, "x", {3, 5}), w(g, "gain", {5})) * w(g, "b", {3, 5});
-       }},
-      {{Kind::softmax},
-       [=](auto& g) {
-         return softmax(w(g, "x", {3, 5})) * w(g, "b", {3, 5});
-       }},
-      {{Kind::attention},
-       [=](auto& g) {
-         return attention(w(g, "q", {2, 4, 3, 6}), w(g, "k", {2, 2, 5, 6}), w(g, "v", {2, 2, 5, 4}),
-                          {.causal = true, .scale = 0.3}) *
-                w(g, "b", {2, 4, 3, 4});
-       }},
-      {{Kind::attention},
-       [=](auto& g) {
-         return attention(w(g, "q", {1, 2, 3, 4}), w(g, "k", {1, 2, 3, 4}),
-                          w(g, "v", {1, 2, 3, 4})) *
-                w(g, "b", {1, 2, 3, 4});
-       }},
-      {{Kind::rotary},
-       [=](auto& g) {
-         return rotary(w(g, "x", {2, 5, 6}), 100) * w(g, "b", {2, 5, 6});
-       }},
-      {{Kind::embedding},
-       [=](auto& g) {
-         return embedding(w(g, "table", {4, 3}), indices(g, {2, 5})) * w(g, "b", {3});
-       },
-       4},
-      {{Kind::cross_entropy},
-       [=](auto& g) {
-         return cross_entropy(w(g, "logits", {2, 3, 5}), indices(g, {2, 3}));
-       },
-       5},
-      {{Kind::top_k},
-       [=](auto& g) {
-         return top_k(w(g, "x", {3, 6}), 2).values * w(g, "b", {3, 2});
-       }},
-      {{Kind::dispatch, Kind::combine},
-       [=](auto& g) {
-         const Value experts = indices(g, {6, 2});
-         const auto [slots, places] = dispatch(w(g, "x", {6, 3}), experts, 3, 3);
-         return combine(tanh(slots), experts, places, w(g, "weights", {6, 2})) * w(g, "b", {6, 3});
-       }},
-  };
-}
-
 TEST(Derivative, OfEachOperationIsThatOfDifferences) {
   const auto seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   std::set<OperationKind> kinds;
-  for (const Sample& sample : samples()) {
-    GraphBuilder builder;
-    const Value y = sample.model(builder);
-    builder.output("loss", sum(reshape(y, {y.type().count()}), {0}));
-    const auto graph = builder.build();
+  for (const DerivativeSample& sample : derivative_samples()) {
+    const auto graph = graph_of(sample);
     ASSERT_TRUE(graph) << graph.error().message;
     for (int i = 0; i < 3; ++i)
-      expect_gradients(*graph, random_leaves(*graph, sample.most, random), random);
+      expect_gradients(*graph, random_leaves(*graph, {.most = sample.most}, random), random);
     kinds.insert(sample.kinds.begin(), sample.kinds.end());
   }
   for (std::size_t i = 0; i < kOperationKinds; ++i) {
     const auto kind = static_cast<OperationKind>(i);
-    const bool has_none = kind <= Kind::constant || to_string(kind).ends_with("_gradient") ||
-                          kind == Kind::is_finite || kind == Kind::adamw || kind == Kind::sgd;
-    EXPECT_EQ(kinds.contains(kind), !has_none) << to_string(kind);
+    EXPECT_EQ(kinds.contains(kind), has_derivative(kind)) << to_string(kind);
   }
 }
 
@@ -276,7 +80,7 @@ TEST(Derivative, OfRandomGraphsIsThatOfDifferences) {
   std::mt19937_64 random(seed);
   for (std::uint64_t round = 0; round < rounds(40); ++round) {
     const Graph graph = random_graph(1 + static_cast<int>(random() % 30), random);
-    expect_gradients(graph, random_leaves(graph, 3, random), random);
+    expect_gradients(graph, random_leaves(graph, {}, random), random);
   }
 }
 
