@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -66,6 +65,18 @@ void add(std::vector<Access>& accesses, const Access& access) {
 
 }  // namespace
 
+std::vector<TensorSpec> gradient_groups(const Graph& graph) {
+  std::vector<TensorSpec> groups;
+  for (const Operation& operation : graph.operations()) {
+    if (operation.kind != OperationKind::parameter || is_optimiser_state(operation.name)) continue;
+    const std::string name = group_of(operation.region);
+    auto group = std::ranges::find(groups, name, &TensorSpec::name);
+    if (group == groups.end()) group = groups.insert(groups.end(), {name, 0});
+    group->bytes += graph.type(operation.first_result).bytes();
+  }
+  return groups;
+}
+
 Result<std::unique_ptr<GraphModel>> GraphModel::create(Graph graph, const KernelTable& table,
                                                        KernelDevice device, KernelMemory& memory,
                                                        GraphModelOptions options) {
@@ -109,31 +120,39 @@ Result<std::vector<GraphModel::Group>> GraphModel::find_groups(const Graph& grap
 }
 
 void GraphModel::describe_tasks() {
-  const Graph& graph = prepared_->graph();
-  std::vector<std::string> layers;
-  for (const Operation& operation : graph.operations()) {
+  for (const Operation& operation : prepared_->graph().operations()) {
     const std::string layer = group_of(operation.region);
-    if (std::ranges::find(layers, layer) == layers.end()) layers.push_back(layer);
+    if (std::ranges::find(layers_, layer) == layers_.end()) layers_.push_back(layer);
   }
-  const auto count = static_cast<std::uint32_t>(layers.size());
-  const auto layer_of = [&](std::string_view region) {
-    return static_cast<std::uint32_t>(std::ranges::find(layers, group_of(region)) - layers.begin());
-  };
+  describe_operations();
+  describe_inputs();
+  describe_outputs();
+  describe_sums();
+  blocks_ = arena_blocks(prepared_->plan());
+  before_ = blocks_before(blocks_);
+}
+
+std::uint32_t GraphModel::layer_of(std::string_view region) const {
+  return static_cast<std::uint32_t>(std::ranges::find(layers_, group_of(region)) - layers_.begin());
+}
+
+std::uint32_t GraphModel::priority_of(const Operation& operation, bool may_wait) const {
+  const auto count = static_cast<std::uint32_t>(layers_.size());
+  const std::uint32_t layer = layer_of(operation.region);
+  const bool is_backward =
+      has_mark(operation.region, kBackward) || has_mark(operation.region, kRecomputed);
+  if (!is_backward || has_mark(operation.region, kUpdate)) return 2 * count + layer;
+  return 2 * (count - 1 - layer) + (may_wait ? 1 : 0);
+}
+
+void GraphModel::describe_operations() {
+  const Graph& graph = prepared_->graph();
   const std::vector<bool> may_wait = weight_gradients(graph);
-  // The derivative is the most urgent, from the last layer to the first, since gradients are sent
-  // on; then come updates and the next step, in the order in which it needs them.
-  const auto priority_of = [&](const Operation& operation, std::size_t index) {
-    const std::uint32_t layer = layer_of(operation.region);
-    const bool is_backward =
-        has_mark(operation.region, kBackward) || has_mark(operation.region, kRecomputed);
-    if (!is_backward || has_mark(operation.region, kUpdate)) return 2 * count + layer;
-    return 2 * (count - 1 - layer) + (may_wait[index] ? 1 : 0);
-  };
   for (const PreparedGraph::Task& task : prepared_->tasks()) {
     const Operation& operation = graph.operations()[task.operation];
     Submitted submitted{.name = words_of(operation),
-                        .place = {.region = place_of(operation.region)}};
-    submitted.priority = priority_of(operation, task.operation);
+                        .place = {.region = place_of(operation.region)},
+                        .priority = priority_of(operation, may_wait[task.operation])};
     if (const auto micro_batch = micro_batch_of(operation.region))
       submitted.place.micro_batch = static_cast<std::uint32_t>(*micro_batch);
     // Pieces that run at the same time would need scratch memory of their own.
@@ -145,6 +164,10 @@ void GraphModel::describe_tasks() {
     }
     tasks_.push_back(std::move(submitted));
   }
+}
+
+void GraphModel::describe_inputs() {
+  const Graph& graph = prepared_->graph();
   for (const Operation& operation : graph.operations()) {
     if (operation.kind != OperationKind::input) continue;
     const auto bytes = static_cast<std::size_t>(graph.type(operation.first_result).bytes());
@@ -154,8 +177,12 @@ void GraphModel::describe_tasks() {
                        .drawn = std::vector<std::byte>(bytes * kDrawnSteps)});
     loads_.push_back({.name = "load " + operation.name,
                       .place = {.region = "forward_input"},
-                      .priority = 2 * count});
+                      .priority = priority_of(operation, false)});
   }
+}
+
+void GraphModel::describe_outputs() {
+  const Graph& graph = prepared_->graph();
   for (const GraphOutput& output : graph.outputs()) {
     if (graph.type(output.value) != ValueType{NumberType::float32, {}} ||
         output.name.starts_with(updated_name("")) || output.name.starts_with(gradient_name("")))
@@ -163,26 +190,31 @@ void GraphModel::describe_tasks() {
     kept_[output.name] = {.value = output.value,
                           .steps = std::vector<float>(static_cast<std::size_t>(options_.steps),
                                                       std::numeric_limits<float>::quiet_NaN())};
-    keeps_[output.name] = {.name = "keep " + output.name, .priority = 3 * count};
+    keeps_[output.name] = {.name = "keep " + output.name,
+                           .priority = 3 * static_cast<std::uint32_t>(layers_.size())};
   }
   for (const PreparedGraph::Move& move : prepared_->moves()) {
     const Operation& parameter = graph.operations()[graph.producer(move.to)];
     moves_.push_back({.name = "move " + parameter.name,
                       .place = {.region = place_of(parameter.region + std::string(kUpdate))},
-                      .priority = 2 * count + layer_of(parameter.region)});
+                      .priority = priority_of(parameter, false)});
   }
-  for (Group& group : groups_) {
-    for (std::size_t i = 0; i < prepared_->tasks().size(); ++i) {
-      const std::size_t operation = prepared_->tasks()[i].operation;
-      for (const ValueId gradient : group.gradients)
-        if (graph.producer(source_of(graph, gradient)) == operation) group.last_task = i;
-    }
-    sums_.push_back({.name = "gradients of " + group.name,
-                     .place = {.region = place_of(group.name + std::string(kBackward))},
-                     .priority = layer_of(group.name)});
+}
+
+void GraphModel::describe_sums() {
+  const Graph& graph = prepared_->graph();
+  std::map<std::size_t, std::size_t> task_of;  // by operation
+  for (std::size_t i = 0; i < prepared_->tasks().size(); ++i)
+    task_of[prepared_->tasks()[i].operation] = i;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    std::size_t last = 0;
+    for (const ValueId gradient : groups_[g].gradients)
+      last = std::max(last, task_of.at(graph.producer(source_of(graph, gradient))));
+    tasks_[last].sums_after.push_back(g);
+    sums_.push_back({.name = "gradients of " + groups_[g].name,
+                     .place = {.region = place_of(groups_[g].name + std::string(kBackward))},
+                     .priority = layer_of(groups_[g].name)});
   }
-  blocks_ = arena_blocks(prepared_->plan());
-  before_ = blocks_before(blocks_);
 }
 
 void GraphModel::attach(Submitter& submitter) {
@@ -321,8 +353,7 @@ void GraphModel::submit_tasks() {
   }
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     submit(i);
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      if (groups_[g].last_task != i) continue;
+    for (const std::size_t g : tasks_[i].sums_after) {
       const std::span<std::byte> bytes = prepared_->group(g);
       submitter_->all_reduce(
           options_of(sums_[g]), groups_[g].data,

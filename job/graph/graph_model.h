@@ -28,6 +28,7 @@
 
 #include "core/base/result.h"
 #include "core/graph/graph.h"
+#include "core/protocol/workload.h"
 #include "core/scheduler/scheduler.h"
 #include "core/step/rank_grid.h"
 #include "job/graph/memory_hazards.h"
@@ -46,6 +47,10 @@ struct GraphModelOptions {
   std::function<void(std::int64_t step, std::string_view input, std::span<std::byte> bytes)> draw =
       {};
 };
+
+/// Returns the parts of a model whose gradients are summed together, with the bytes of these, in
+/// the order of the graph: what a configuration of the job depends on.
+std::vector<TensorSpec> gradient_groups(const Graph& graph);
 
 class GraphModel final : public TrainedModel {
  public:
@@ -95,7 +100,6 @@ class GraphModel final : public TrainedModel {
   struct Group {
     std::string name;
     std::vector<ValueId> gradients = {};
-    std::size_t last_task = 0;  ///< after which all gradients are there
     DataId data = {};
   };
 
@@ -105,12 +109,22 @@ class GraphModel final : public TrainedModel {
     TaskPlace place = {};
     std::uint32_t priority = 0;
     std::vector<Access> accesses = {};
+    std::vector<std::size_t> sums_after = {};  ///< groups whose gradients are there after it
   };
 
   explicit GraphModel(GraphModelOptions options) : options_(std::move(options)) {}
 
   static Result<std::vector<Group>> find_groups(const Graph& graph, const RankGrid& grid);
   void describe_tasks();
+  void describe_operations();
+  void describe_inputs();
+  void describe_outputs();
+  void describe_sums();
+  std::uint32_t layer_of(std::string_view region) const;
+  /// The derivative is the most urgent, from the last layer to the first, since gradients are sent
+  /// on; then come updates and the next step, in the order in which it needs them. What no other
+  /// layer needs may wait.
+  std::uint32_t priority_of(const Operation& operation, bool may_wait) const;
   void add_data(Submitter& submitter);
   void add_accesses();
   void submit(std::size_t task);
@@ -121,6 +135,7 @@ class GraphModel final : public TrainedModel {
   const GraphModelOptions options_;
   std::unique_ptr<PreparedGraph> prepared_;
   std::vector<Group> groups_;
+  std::vector<std::string> layers_;  ///< parts of the model in the order of the graph
   std::deque<Input> inputs_;
   std::map<std::string, Kept, std::less<>> kept_;
   std::int64_t drawn_ = 0;

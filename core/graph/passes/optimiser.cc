@@ -1,5 +1,6 @@
 #include "core/graph/passes/optimiser.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <utility>
@@ -24,7 +25,9 @@ constexpr ValueType kNumber{NumberType::float32, {}};
 struct Trained {
   const Operation* parameter = nullptr;
   ValueId derived;
-  ValueId gradient = {};
+  ValueId gradient = {}, sum = {};
+  /// The parameter and its states after the step, by name.
+  std::vector<std::pair<std::string, ValueId>> updated = {};
 };
 
 class Optimiser {
@@ -34,19 +37,21 @@ class Optimiser {
 
   Result<Graph> run() {
     HOCKET_TRY(find_trained());
-    for (const Operation& operation : copy_.from().operations()) copy_.copy(operation);
-    for (const GraphOutput& output : copy_.from().outputs())
-      if (!output.name.starts_with(gradient_name("")))
-        builder_.output(output.name, copy_.at(output.value));
-    for (Trained& trained : trained_) trained.gradient = copy_.at(trained.derived).id();
+    const bool waits_for_all =
+        options_.ranks > 1 || options_.clip_norm > 0 || copy_.from().leaf(kLossScale).has_value();
+    if (waits_for_all) {
+      for (const Operation& operation : copy_.from().operations()) copy_.copy(operation);
+      for (Trained& trained : trained_) trained.gradient = copy_.at(trained.derived).id();
+    }
     if (options_.ranks > 1) add_means();
-    const auto region = builder_.at(kUpdate);
-    rate_ = builder_.input("rate", kNumber).id();
-    if (options_.method == OptimiserMethod::adamw)
-      step_ = builder_.input("step", {NumberType::int32, {}}).id();
+    add_inputs();
     add_loss_scale();
     if (options_.clip_norm > 0) add_clipping();
-    for (const Trained& trained : trained_) update(trained);
+    if (waits_for_all)
+      for (Trained& trained : trained_) update(trained);
+    else
+      update_as_they_come();
+    add_outputs();
     return copy_.take();
   }
 
@@ -57,11 +62,55 @@ class Optimiser {
       if (!output.name.starts_with(gradient_name(""))) continue;
       const auto leaf = graph.leaf(output.name.substr(gradient_name("").size()));
       if (!leaf || graph.operations()[graph.producer(*leaf)].kind != Kind::parameter) continue;
-      trained_.push_back({&graph.operations()[graph.producer(*leaf)], output.value});
+      trained_.push_back(
+          {.parameter = &graph.operations()[graph.producer(*leaf)], .derived = output.value});
     }
     if (!trained_.empty()) return {};
     return failure(ErrorCode::invalid_argument,
                    "no output is the gradient of a parameter; differentiate before");
+  }
+
+  void add_inputs() {
+    const auto region = builder_.at(kUpdate);
+    rate_ = builder_.input("rate", kNumber).id();
+    if (options_.method == OptimiserMethod::adamw)
+      step_ = builder_.input("step", {NumberType::int32, {}}).id();
+  }
+
+  /// Updates each parameter as soon as its gradient is there and it is used no more, so that the
+  /// gradient need not be kept.
+  void update_as_they_come() {
+    const Graph& graph = copy_.from();
+    std::vector<std::size_t> last_uses(graph.values());
+    for (std::size_t i = 0; i < graph.operations().size(); ++i)
+      for (const ValueId operand : graph.operations()[i].operands) last_uses[operand.index] = i;
+    std::vector<std::vector<std::size_t>> ready(graph.operations().size());
+    for (std::size_t i = 0; i < trained_.size(); ++i) {
+      const std::size_t derived = graph.producer(trained_[i].derived);
+      const ValueId parameter = trained_[i].parameter->first_result;
+      ready[std::max({derived, graph.producer(parameter), last_uses[parameter.index]})].push_back(
+          i);
+    }
+    for (std::size_t i = 0; i < ready.size(); ++i) {
+      copy_.copy(graph.operations()[i]);
+      for (const std::size_t of : ready[i]) {
+        trained_[of].gradient = copy_.at(trained_[of].derived).id();
+        update(trained_[of]);
+      }
+    }
+  }
+
+  void add_outputs() {
+    for (const GraphOutput& output : copy_.from().outputs())
+      if (!output.name.starts_with(gradient_name("")))
+        builder_.output(output.name, copy_.at(output.value));
+    if (options_.ranks > 1)
+      for (const Trained& trained : trained_)
+        builder_.output(gradient_name(trained.parameter->name), builder_.value(trained.sum));
+    for (const auto& [name, value] : scale_outputs_) builder_.output(name, builder_.value(value));
+    for (const Trained& trained : trained_)
+      for (const auto& [name, value] : trained.updated)
+        builder_.output(updated_name(name), builder_.value(value));
   }
 
   /// Gives gradients values of their own, to be summed, and keeps the means.
@@ -80,7 +129,7 @@ class Optimiser {
         const auto region = builder_.at(graph.operations()[graph.producer(trained.derived)].region);
         sum = convert(sum, sum.type().numbers);
       }
-      builder_.output(gradient_name(trained.parameter->name), sum);
+      trained.sum = sum.id();
       const auto region = builder_.at(trained.parameter->region + std::string(kUpdate));
       trained.gradient = (sum * (1.0 / static_cast<double>(options_.ranks))).id();
     }
@@ -90,6 +139,7 @@ class Optimiser {
   void add_loss_scale() {
     const auto scale_leaf = copy_.from().leaf(kLossScale);
     if (!scale_leaf) return;
+    const auto region = builder_.at(kUpdate);
     Value finite = is_finite(builder_.value(trained_[0].gradient));
     for (std::size_t i = 1; i < trained_.size(); ++i)
       finite = finite * is_finite(builder_.value(trained_[i].gradient));
@@ -101,14 +151,15 @@ class Optimiser {
     const Value left = relu(number(static_cast<double>(kGoodSteps)) - counted);
     const Value grown = select(left, scale, scale * 2.0);
     const Value next_scale = select(finite, grown, scale * 0.5);
-    builder_.output(updated_name(kLossScale), next_scale);
+    scale_outputs_.emplace_back(updated_name(kLossScale), next_scale.id());
     const Value kept_steps = select(left, counted, zero);
     const Value next_steps = select(finite, kept_steps, zero);
-    builder_.output(updated_name(std::string(kLossScale) + "_steps"), next_steps);
+    scale_outputs_.emplace_back(updated_name(std::string(kLossScale) + "_steps"), next_steps.id());
   }
 
   /// Keeps clip_norm / max(clip_norm, norm), by which all gradients are multiplied.
   void add_clipping() {
+    const auto region = builder_.at(kUpdate);
     std::optional<Value> total;
     for (const Trained& trained : trained_) {
       const Value gradient = as_number(builder_.value(trained.gradient));
@@ -132,7 +183,7 @@ class Optimiser {
 
   Value number(double value) { return builder_.constant(value, kNumber); }
 
-  void update(const Trained& trained) {
+  void update(Trained& trained) {
     const Operation& parameter = *trained.parameter;
     const auto region = builder_.at(parameter.region + std::string(kUpdate));
     const Value before = copy_.at(parameter.first_result);
@@ -151,39 +202,45 @@ class Optimiser {
            {"beta2", options_.beta2},
            {"epsilon", options_.epsilon},
            {"weight_decay", decay}});
-      give(parameter.name, after[0], before);
-      give(state("first_moment"), after[1], first);
-      give(state("second_moment"), after[2], second);
+      give(trained, parameter.name, after[0], before);
+      give(trained, state("first_moment"), after[1], first);
+      give(trained, state("second_moment"), after[2], second);
       return;
     }
     const Value velocity = builder_.named_parameter(state("velocity"), type);
     const auto after =
         builder_.add_all(Kind::sgd, {before, gradient, velocity, builder_.value(*rate_)},
                          {{"momentum", options_.momentum}, {"weight_decay", decay}});
-    give(parameter.name, after[0], before);
-    give(state("velocity"), after[1], velocity);
+    give(trained, parameter.name, after[0], before);
+    give(trained, state("velocity"), after[1], velocity);
   }
 
   static Value converted(Value x, NumberType type) {
     return x.type().numbers == type ? x : convert(x, type);
   }
 
-  void give(const std::string& name, Value after, Value before) {
+  void give(Trained& trained, const std::string& name, Value after, Value before) {
     if (finite_) {
       const Value finite = converted(builder_.value(*finite_), after.type().numbers);
       after = select(finite, after, before);
     }
-    builder_.output(updated_name(name), after);
+    trained.updated.emplace_back(name, after.id());
   }
 
   GraphCopy copy_;
   const OptimiserOptions& options_;
   GraphBuilder& builder_;
   std::vector<Trained> trained_;
+  std::vector<std::pair<std::string, ValueId>> scale_outputs_;
   std::optional<ValueId> rate_, step_, finite_, factor_;
 };
 
 }  // namespace
+
+bool is_optimiser_state(std::string_view parameter) {
+  return parameter.starts_with("first_moment/") || parameter.starts_with("second_moment/") ||
+         parameter.starts_with("velocity/") || parameter.starts_with(kLossScale);
+}
 
 std::string updated_name(std::string_view name) {
   return "updated/" + std::string(name);

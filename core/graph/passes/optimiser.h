@@ -37,8 +37,10 @@ struct OptimiserOptions {
 /// "gradient/NAME" there are the states of its optimiser as parameters, "first_moment/NAME" and
 /// "second_moment/NAME" or "velocity/NAME", which begin with 0, and outputs "updated/NAME" of what
 /// NAME and the states are after the step. New inputs are the learning rate, "rate" (float32[]),
-/// and for AdamW the number of the step from 1, "step" (int32[]). All of it is in the region of the
-/// parameter with "/update" behind it.
+/// and for AdamW the number of the step from 1, "step" (int32[]). A parameter is updated as soon
+/// as its gradient is there and it is used no more, unless gradients are clipped, scaled or summed
+/// over ranks, for which all are needed. All of it is in the region of the parameter with "/update"
+/// behind it.
 ///
 /// With a loss scale (core/graph/passes/precision.h) a step whose gradients are not finite changes
 /// nothing but the scale, which it halves; after kGoodSteps in which they were finite it is
@@ -48,6 +50,9 @@ struct OptimiserOptions {
 Result<Graph> add_optimiser(const Graph& graph, const OptimiserOptions& options);
 
 inline constexpr std::int64_t kGoodSteps = 2000;
+
+/// Returns whether a parameter is one that a pass added, which begins with 0, but for kLossScale.
+bool is_optimiser_state(std::string_view parameter);
 
 /// Returns "updated/NAME".
 std::string updated_name(std::string_view name);

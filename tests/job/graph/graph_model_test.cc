@@ -140,6 +140,7 @@ TEST(GraphModel, EveryAllowedOrderGivesTheSameBits) {
     SCOPED_TRACE(of.model);
     for (const bool again : {false, true}) {
       PassOptions passes = trained(again ? 2 : 1);
+      if (!again) passes.optimiser.clip_norm = 0;  // so that updates are between the derivatives
       if (again) passes.recomputation.regions = {"*"};
       if (again) passes.micro_batches.count = 2;
       std::string expected;

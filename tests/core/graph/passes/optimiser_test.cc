@@ -54,15 +54,15 @@ TEST(Optimiser, AdamWHasMomentsAndDecaysMatrices) {
   EXPECT_EQ(text_of(add_optimiser(graph_of(kGradients),
                                   {.method = OptimiserMethod::adamw, .weight_decay = 0.1})),
             numbered(R"(
+%rate = input "rate" : float32[] @/update
+%step = input "step" : int32[] @/update
 %w = parameter "w" : float32[1, 2] @layer
 %b = parameter "b" : float32[2] @layer
 %dw = input "dw" : float32[1, 2]
-%db = input "db" : float32[2]
-%rate = input "rate" : float32[] @/update
-%step = input "step" : int32[] @/update
 %m = parameter "first_moment/w" : float32[1, 2] @layer/update
 %v = parameter "second_moment/w" : float32[1, 2] @layer/update
 %w1, %m1, %v1 = adamw %w, %dw, %m, %v, %rate, %step {beta2=0.95, weight_decay=0.1} @layer/update
+%db = input "db" : float32[2]
 %n = parameter "first_moment/b" : float32[2] @layer/update
 %u = parameter "second_moment/b" : float32[2] @layer/update
 %b1, %n1, %u1 = adamw %b, %db, %n, %u, %rate, %step {beta2=0.95} @layer/update
@@ -72,6 +72,30 @@ output "updated/second_moment/w" = %v1
 output "updated/b" = %b1
 output "updated/first_moment/b" = %n1
 output "updated/second_moment/b" = %u1
+)"));
+}
+
+TEST(Optimiser, AParameterIsUpdatedWhenItIsUsedNoMore) {
+  EXPECT_EQ(text_of(add_optimiser(graph_of(R"(
+%w = parameter "w" : float32[2] @layer
+%dw = tanh %w @layer/backward
+%dx = multiply %dw, %w @layer/backward
+%y = relu %dx
+output "gradient/w" = %dw
+output "y" = %y
+)"),
+                                  {.method = OptimiserMethod::sgd})),
+            numbered(R"(
+%rate = input "rate" : float32[] @/update
+%w = parameter "w" : float32[2] @layer
+%dw = tanh %w @layer/backward
+%dx = multiply %dw, %w @layer/backward
+%v = parameter "velocity/w" : float32[2] @layer/update
+%w1, %v1 = sgd %w, %dw, %v, %rate @layer/update
+%y = relu %dx
+output "y" = %y
+output "updated/w" = %w1
+output "updated/velocity/w" = %v1
 )"));
 }
 
