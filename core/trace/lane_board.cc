@@ -103,7 +103,8 @@ Result<Header> read_header(std::string_view text) {
   return header;
 }
 
-/// Reads a group of the mesh; false if it has no such axes or there is no such tier.
+/// Reads a group of the mesh; false if the mesh has no such axes, the group has none at all, or
+/// there is no such tier.
 bool read_group(const SlotContent& content, const Mesh& mesh, CollectiveGroup& group) {
   if (content.tier >= kGroupTiers.size()) return false;
   group = {AxisSet(), kGroupTiers[content.tier]};
@@ -111,7 +112,7 @@ bool read_group(const SlotContent& content, const Mesh& mesh, CollectiveGroup& g
   group.axes = AxisSet::none();
   for (std::size_t axis = 0; axis < mesh.axes().size(); ++axis)
     if ((content.axes >> axis & 1u) != 0) group.axes = group.axes.with(AxisSet::of(axis));
-  return group.axes.bits() == content.axes;
+  return content.axes != 0 && group.axes.bits() == content.axes;
 }
 
 /// Reads what only communication and copies say of themselves; false if it cannot be.

@@ -206,6 +206,7 @@ TEST(LaneBoard, ALaneThatIsNotUnderstoodIsRefused) {
   };
   EXPECT_EQ(error_with(36, 2), "");  // axes
   EXPECT_THAT(error_with(36, 4), HasSubstr("not understood"));
+  EXPECT_THAT(error_with(36, 0), HasSubstr("not understood"));
   EXPECT_THAT(error_with(32, 8), HasSubstr("not understood"));   // peer
   EXPECT_THAT(error_with(38, 3), HasSubstr("not understood"));   // tier
   EXPECT_THAT(error_with(39, 10), HasSubstr("not understood"));  // kind
