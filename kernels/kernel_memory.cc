@@ -4,6 +4,8 @@
 #include <cstring>
 #include <string>
 
+#include "core/base/memory_budget.h"
+
 namespace hocket {
 namespace {
 
@@ -11,6 +13,7 @@ constexpr std::int64_t kAlignment = 256;
 
 class HostKernelMemory final : public KernelMemory {
  public:
+  std::optional<std::int64_t> available_bytes() const override { return available_memory_bytes(); }
   Result<Block> allocate(std::int64_t bytes) override {
     if (bytes == 0) return Block();
     const std::int64_t whole = (bytes + kAlignment - 1) / kAlignment * kAlignment;

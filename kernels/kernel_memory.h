@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "core/base/result.h"
 
@@ -18,6 +19,9 @@ class KernelMemory {
 
   virtual ~KernelMemory() = default;
 
+  /// Returns how many bytes there are, if that is known: a system may grant memory that does not
+  /// exist, and end the process when it is used.
+  virtual std::optional<std::int64_t> available_bytes() const = 0;
   /// Returns `bytes` of memory that begin at a multiple of 256 and are 0; null for 0 bytes.
   /// unavailable where there are not so many.
   virtual Result<Block> allocate(std::int64_t bytes) = 0;

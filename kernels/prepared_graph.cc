@@ -1,6 +1,7 @@
 #include "kernels/prepared_graph.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -21,20 +22,20 @@ bool allows(const Kernel& kernel, const InPlace& pair) {
 
 }  // namespace
 
-Result<std::unique_ptr<PreparedGraph>> PreparedGraph::prepare(
-    Graph graph, const KernelTable& table, KernelDevice device, KernelMemory& memory,
-    std::vector<std::vector<ValueId>> groups) {
+Result<std::unique_ptr<PreparedGraph>> PreparedGraph::prepare(Graph graph, const KernelTable& table,
+                                                              KernelDevice device,
+                                                              KernelMemory& memory,
+                                                              MemoryOptions memory_options) {
   std::unique_ptr<PreparedGraph> prepared(new PreparedGraph(std::move(graph), memory));
-  HOCKET_TRY(prepared->find_kernels(table, device, std::move(groups)));
+  HOCKET_TRY(prepared->find_kernels(table, device, std::move(memory_options)));
   HOCKET_TRY(prepared->allocate());
   prepared->place_tasks();
   return prepared;
 }
 
 Result<void> PreparedGraph::find_kernels(const KernelTable& table, KernelDevice device,
-                                         std::vector<std::vector<ValueId>> groups) {
-  MemoryOptions options{.groups = std::move(groups)};
-  options.scratch_bytes.resize(graph_.operations().size());
+                                         MemoryOptions options) {
+  options.scratch_bytes.assign(graph_.operations().size(), 0);
   for (std::size_t i = 0; i < graph_.operations().size(); ++i) {
     const Operation& operation = graph_.operations()[i];
     // A reshape is where the value is that it reshapes.
@@ -50,7 +51,27 @@ Result<void> PreparedGraph::find_kernels(const KernelTable& table, KernelDevice 
   return {};
 }
 
+Result<void> PreparedGraph::check_memory() const {
+  constexpr std::int64_t kMebibyte = 1 << 20;
+  const std::int64_t groups =
+      std::accumulate(plan_.group_bytes.begin(), plan_.group_bytes.end(), std::int64_t{0});
+  const std::int64_t needed =
+      plan_.parameter_bytes + plan_.input_bytes + plan_.arena_bytes + groups;
+  const auto available = memory_.available_bytes();
+  if (!available || needed <= *available) return {};
+  const auto mebibytes = [](std::int64_t bytes) {
+    return std::to_string((bytes + kMebibyte - 1) / kMebibyte) + " MiB";
+  };
+  return failure(
+      ErrorCode::unavailable,
+      "a step takes " + mebibytes(needed) + " of memory, " + mebibytes(plan_.parameter_bytes) +
+          " for parameters and " + mebibytes(plan_.arena_bytes + groups) +
+          " for values within the step; there are " + std::to_string(*available / kMebibyte) +
+          " MiB. Recompute more, or choose smaller batches or a smaller model");
+}
+
 Result<void> PreparedGraph::allocate() {
+  HOCKET_TRY(check_memory());
   leaves_.resize(graph_.values());
   for (const Operation& operation : graph_.operations()) {
     if (!is_leaf(operation)) continue;

@@ -40,12 +40,12 @@ class PreparedGraph {
     void* scratch = nullptr;
   };
 
-  /// not_found for an operation that has no kernel, which it names; unavailable with the bytes
-  /// where the memory is not there; the errors of plan_memory().
-  /// `groups` are those of MemoryOptions.
-  static Result<std::unique_ptr<PreparedGraph>> prepare(
-      Graph graph, const KernelTable& table, KernelDevice device, KernelMemory& memory,
-      std::vector<std::vector<ValueId>> groups = {});
+  /// not_found for an operation that has no kernel, which it names; unavailable, with what a step
+  /// takes, where the memory is not there; the errors of plan_memory(). Its scratch memory is that
+  /// of the kernels.
+  static Result<std::unique_ptr<PreparedGraph>> prepare(Graph graph, const KernelTable& table,
+                                                        KernelDevice device, KernelMemory& memory,
+                                                        MemoryOptions memory_options = {});
 
   const Graph& graph() const { return graph_; }
   const MemoryPlan& plan() const { return plan_; }
@@ -81,8 +81,8 @@ class PreparedGraph {
  private:
   PreparedGraph(Graph graph, KernelMemory& memory) : graph_(std::move(graph)), memory_(memory) {}
 
-  Result<void> find_kernels(const KernelTable& table, KernelDevice device,
-                            std::vector<std::vector<ValueId>> groups);
+  Result<void> find_kernels(const KernelTable& table, KernelDevice device, MemoryOptions options);
+  Result<void> check_memory() const;
   Result<void> allocate();
   void place_tasks();
   std::byte* memory_of(ValueId value) const;

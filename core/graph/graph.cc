@@ -115,6 +115,7 @@ Result<void> Graph::add_output(std::string name, ValueId value) {
     return failure(ErrorCode::invalid_argument,
                    "output \"" + name + "\": there is another one of this name");
   }
+  values_of_outputs_.emplace(name, value);
   outputs_.push_back({std::move(name), value});
   return {};
 }
@@ -125,9 +126,8 @@ std::optional<ValueId> Graph::leaf(std::string_view name) const {
 }
 
 std::optional<ValueId> Graph::output(std::string_view name) const {
-  for (const GraphOutput& output : outputs_)
-    if (output.name == name) return output.value;
-  return std::nullopt;
+  const auto found = values_of_outputs_.find(name);
+  return found == values_of_outputs_.end() ? std::nullopt : std::optional(found->second);
 }
 
 }  // namespace hocket

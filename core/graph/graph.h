@@ -120,6 +120,7 @@ class Graph {
   std::vector<std::uint32_t> producers_;  ///< by value
   std::vector<GraphOutput> outputs_;
   std::map<std::string, ValueId, std::less<>> leaves_;  ///< inputs and parameters by name
+  std::map<std::string, ValueId, std::less<>> values_of_outputs_;  ///< by name
 };
 
 }  // namespace hocket

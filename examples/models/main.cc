@@ -111,6 +111,7 @@ Result<void> TrainingRank::make_model() {
       std::move(*step), kernels, KernelDevice::host, host_kernel_memory(),
       {.grid = grid,
        .steps = options_.run.steps,
+       .slack_operations = options_.slack,
        .draw = [this](std::int64_t number, std::string_view input, std::span<std::byte> bytes) {
          draw(number, input, bytes);
        }});
@@ -247,6 +248,22 @@ Result<void> check_tokens(const Graph& graph, const TrainOptions& options,
                  "; give --option vocabulary=" + std::to_string(largest + 1));
 }
 
+/// Checks that weights can be read and saved, before the ranks train.
+Result<void> check_weights(const Graph& graph, const TrainOptions& options) {
+  for (const auto& [flag, path] :
+       {std::pair("--weights", &options.weights), std::pair("--save", &options.save)}) {
+    if (path->empty()) continue;
+    for (const Operation& operation : graph.operations()) {
+      if (operation.kind != OperationKind::parameter ||
+          hugging_face_name(options.model, operation.name))
+        continue;
+      return invalid(std::string(flag) + ": Hugging Face's files have no names for " +
+                     options.model + "; there are those of gpt2 and llama");
+    }
+  }
+  return {};
+}
+
 Result<void> run(TrainOptions options) {
   HOCKET_TRY(check_steps(options.run));
   HOCKET_TRY(validate(options.network));
@@ -261,6 +278,7 @@ Result<void> run(TrainOptions options) {
   const auto graph = (*model)->build(*values);
   HOCKET_TRY(graph);
   HOCKET_TRY(check_tokens(*graph, options, *tokens));
+  HOCKET_TRY(check_weights(*graph, options));
   TrainingRank rank(std::move(options), **model, std::move(*values), std::move(*tokens));
   HOCKET_TRY(rank.connect());
   HOCKET_TRY(rank.make_model());

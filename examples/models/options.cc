@@ -40,6 +40,10 @@ std::optional<int> parse_arguments(int argc, char** argv, TrainOptions& options)
   app.add_option("--micro-batches", options.passes.micro_batches.count,
                  "Batches a step, whose gradients are added up")
       ->capture_default_str();
+  app.add_option("--slack", options.slack,
+                 "Operations by which memory stays after its last use, so that operations of "
+                 "several streams wait less for it")
+      ->capture_default_str();
   app.add_option("--recompute", options.passes.recomputation.regions,
                  "Regions whose values are computed again, such as 'block*'")
       ->allow_extra_args(false);

@@ -23,6 +23,7 @@ struct TrainOptions {
   std::string weights = {}, save = {};
   std::uint64_t seed = 1;
   double rate = 5e-4;
+  std::int64_t slack = 32;  ///< operations by which memory stays
   std::string optimiser = "adamw";
   PassOptions passes;
   bool json = false;

@@ -86,8 +86,9 @@ Result<std::unique_ptr<GraphModel>> GraphModel::create(Graph graph, const Kernel
   model->groups_ = std::move(*found);
   std::vector<std::vector<ValueId>> groups;
   for (const Group& group : model->groups_) groups.push_back(group.gradients);
-  auto prepared =
-      PreparedGraph::prepare(std::move(graph), table, device, memory, std::move(groups));
+  auto prepared = PreparedGraph::prepare(
+      std::move(graph), table, device, memory,
+      {.slack_operations = model->options_.slack_operations, .groups = std::move(groups)});
   HOCKET_TRY(prepared);
   model->prepared_ = std::move(*prepared);
   model->describe_tasks();

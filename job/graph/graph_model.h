@@ -43,6 +43,8 @@ struct GraphModelOptions {
   RankGrid grid = {};
   /// Steps that are trained; the single numbers that are outputs are kept for each.
   std::int64_t steps = 1;
+  /// Operations by which memory stays after its last use (MemoryOptions::slack_operations).
+  std::int64_t slack_operations = 0;
   /// Writes an input of a step, of the type that the graph says.
   std::function<void(std::int64_t step, std::string_view input, std::span<std::byte> bytes)> draw =
       {};

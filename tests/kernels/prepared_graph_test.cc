@@ -17,6 +17,7 @@
 namespace hocket {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 /// Memory of the host that counts what is taken of it, and has no more than a limit.
@@ -24,6 +25,8 @@ class CountedMemory final : public KernelMemory {
  public:
   explicit CountedMemory(std::int64_t limit_bytes = std::int64_t{1} << 40) : limit_(limit_bytes) {}
 
+  std::optional<std::int64_t> available_bytes() const override { return available_; }
+  void set_available(std::int64_t bytes) { available_ = bytes; }
   Result<Block> allocate(std::int64_t bytes) override {
     if (taken_ + bytes > limit_) return failure(ErrorCode::unavailable, "there is no more memory");
     taken_ += bytes;
@@ -39,6 +42,7 @@ class CountedMemory final : public KernelMemory {
 
  private:
   const std::int64_t limit_;
+  std::optional<std::int64_t> available_;
   std::int64_t taken_ = 0;
   int copies_ = 0;
 };
@@ -133,6 +137,17 @@ TEST(PreparedGraph, TakesTheMemoryThatIsPlanned) {
   const auto refused = prepare(*graph, little);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::unavailable);
+  // Nothing is taken where it is known that it cannot be enough.
+  CountedMemory less;
+  less.set_available(memory.taken() - 1);
+  const auto known = prepare(*graph, less);
+  ASSERT_FALSE(known);
+  EXPECT_EQ(known.error().code, ErrorCode::unavailable);
+  EXPECT_THAT(known.error().message, AllOf(HasSubstr("a step takes 1 MiB of memory"),
+                                           HasSubstr("there are 0 MiB. Recompute more")));
+  EXPECT_EQ(less.taken(), 0);
+  less.set_available(memory.taken());
+  EXPECT_TRUE(prepare(*graph, less));
 }
 
 TEST(PreparedGraph, TrainsAModel) {

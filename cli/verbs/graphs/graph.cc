@@ -42,6 +42,7 @@ Result<Graph> open_graph(const std::string& path, const std::string& last_pass =
 struct ShowOptions {
   std::string file, after, region;
   bool regions = false, memory = false;
+  std::int64_t slack = 0;
   std::shared_ptr<PassFlags> passes = std::make_shared<PassFlags>();
 };
 
@@ -121,8 +122,8 @@ void print_living(const Graph& graph, const MemoryPlan& plan, std::ostream& out)
   if (living.size() > kShownLiving) out << "and " << living.size() - kShownLiving << " more\n";
 }
 
-Result<int> print_memory(const Graph& graph, VerbContext& context) {
-  const auto plan = plan_memory(graph);
+Result<int> print_memory(const Graph& graph, std::int64_t slack, VerbContext& context) {
+  const auto plan = plan_memory(graph, {.slack_operations = slack});
   HOCKET_TRY(plan);
   TextTable table({"memory", "bytes"});
   table.add({"parameters", std::to_string(plan->parameter_bytes)});
@@ -141,7 +142,7 @@ Result<int> show_graph(const ShowOptions& options, VerbContext& context) {
   HOCKET_TRY(passes);
   const auto graph = open_graph(options.file, options.after, *passes);
   HOCKET_TRY(graph);
-  if (options.memory) return print_memory(*graph, context);
+  if (options.memory) return print_memory(*graph, options.slack, context);
   if (options.regions) {
     print_regions(*graph, options.region, context.out);
     return kDone;
@@ -186,8 +187,13 @@ void add_graph_show(CLI::App& graph, VerbAction& action) {
   verb->add_option("--region", options->region, "only operations of this region");
   verb->add_flag("--regions", options->regions,
                  "a line for each region: operations, parameters and bytes");
-  verb->add_flag("--memory", options->memory,
-                 "the memory of a step: parameters, inputs, and an arena for all other values");
+  CLI::Option* const memory =
+      verb->add_flag("--memory", options->memory,
+                     "the memory of a step: parameters, inputs, and an arena for all other values");
+  verb->add_option("--slack", options->slack,
+                   "operations by which memory stays after its last use, for several streams")
+      ->capture_default_str()
+      ->needs(memory);
   add_pass_flags(*verb, options->passes, *after);
   verb->footer(passes_text() +
                "Examples:\n  hocket graph show mlp.graph --after derivative --region layer0\n"

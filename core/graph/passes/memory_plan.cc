@@ -29,7 +29,8 @@ std::int64_t aligned(std::int64_t bytes, std::int64_t alignment) {
 /// Finds which values share memory, and how long it is used.
 class Owners {
  public:
-  explicit Owners(const Graph& graph) : graph_(graph), last_uses_(graph.values()) {
+  Owners(const Graph& graph, std::int64_t slack)
+      : graph_(graph), slack_(static_cast<std::size_t>(slack)), last_uses_(graph.values()) {
     const std::size_t end = graph.operations().size();
     for (std::size_t i = 0; i < end; ++i) {
       const Operation& operation = graph.operations()[i];
@@ -55,6 +56,7 @@ class Owners {
     for (std::uint32_t i = 0; i < owners.size(); ++i) owners[i] = {i};
     // The last use of each memory, by owner.
     lasts_ = last_uses_;
+    last_reads_.assign(graph_.values(), 0);
     for (std::size_t i = 0; i < graph_.operations().size(); ++i) {
       const Operation& operation = graph_.operations()[i];
       if (operation.kind == Kind::reshape) {
@@ -69,6 +71,7 @@ class Owners {
         owners[result.index] = *owner;
         lasts_[owner->index] = last_uses_[result.index];
       }
+      for (const ValueId operand : operation.operands) last_reads_[owners[operand.index].index] = i;
     }
     return owners;
   }
@@ -88,7 +91,9 @@ class Owners {
       if (lasts_[owner.index] != i || uses_of(operation, owner, owners) > 1) continue;
       const bool is_leaf = graph_.operations()[graph_.producer(owner)].kind <= Kind::parameter;
       const bool is_home = home != homes_.end() && home->second == owner;
-      if (is_home || (!is_leaf && !found)) found = owner;
+      // An earlier reader may still be at work.
+      const bool is_read = last_reads_[owner.index] > 0 && i < last_reads_[owner.index] + slack_;
+      if (is_home || (!is_leaf && !is_read && !found)) found = owner;
       if (is_home) break;
     }
     return found;
@@ -104,9 +109,11 @@ class Owners {
   }
 
   const Graph& graph_;
-  std::vector<std::size_t> last_uses_;  ///< by value
-  std::vector<std::size_t> lasts_;      ///< by owner: of its memory
-  std::map<ValueId, ValueId> homes_;    ///< the parameter that an output is after the step
+  const std::size_t slack_;
+  std::vector<std::size_t> last_uses_;   ///< by value
+  std::vector<std::size_t> last_reads_;  ///< by owner: by operations before the present one
+  std::vector<std::size_t> lasts_;       ///< by owner: of its memory
+  std::map<ValueId, ValueId> homes_;     ///< the parameter that an output is after the step
 };
 
 /// A block of the arena that is sought, and who has it.
@@ -341,9 +348,14 @@ Result<MemoryPlan> plan_memory(const Graph& graph, const MemoryOptions& options)
                                                     std::to_string(kMostAlignment) + ", found " +
                                                     std::to_string(options.alignment_bytes));
   }
+  if (options.slack_operations < 0 || options.slack_operations > kMostSlack) {
+    return failure(ErrorCode::invalid_argument,
+                   "slack: expected 0 to " + std::to_string(kMostSlack) + " operations, found " +
+                       std::to_string(options.slack_operations));
+  }
   HOCKET_TRY(check_bytes(graph, options.scratch_bytes));
   MemoryPlan plan;
-  Owners owners(graph);
+  Owners owners(graph, options.slack_operations);
   plan.owners = owners.find();
   plan.places.resize(graph.values());
   HOCKET_TRY(place_groups(graph, options.groups, plan));
@@ -362,7 +374,9 @@ Result<MemoryPlan> plan_memory(const Graph& graph, const MemoryOptions& options)
       if (operation.kind == Kind::input) plan.input_bytes += bytes;
       if (operation.kind <= Kind::parameter || plan.owners[value.index] != value) continue;
       if (plan.grouped[value.index]) continue;
-      add(plan.places[value.index], bytes, i, owners.last(value));
+      const std::size_t last =
+          owners.last(value) + static_cast<std::size_t>(options.slack_operations);
+      add(plan.places[value.index], bytes, i, std::min(last, graph.operations().size()));
     }
     if (i < options.scratch_bytes.size() && options.scratch_bytes[i] > 0)
       add(plan.scratch[i], options.scratch_bytes[i], i, i);

@@ -16,6 +16,10 @@ namespace hocket {
 struct MemoryOptions {
   /// A power of two; each value begins at a multiple of it.
   std::int64_t alignment_bytes = 256;
+  /// Operations by which memory stays after its last use. The plan is for operations one after the
+  /// other; where several run at the same time, what needs memory would wait for what uses it, so
+  /// this is memory given for time. At most kMostSlack.
+  std::int64_t slack_operations = 0;
   /// By operation: memory that its kernel needs while it runs. Empty: none.
   std::vector<std::int64_t> scratch_bytes = {};
   /// Values that have memory of their own, outside of the arena, one after the other: gradients
@@ -23,6 +27,8 @@ struct MemoryOptions {
   /// reshape.
   std::vector<std::vector<ValueId>> groups = {};
 };
+
+inline constexpr std::int64_t kMostSlack = 1 << 20;
 
 /// Memory of a value in a group.
 struct GroupPlace {

@@ -48,6 +48,7 @@ class MicroBatches {
     std::vector<std::size_t> uses(graph.values());
     for (const Operation& operation : graph.operations())
       for (const ValueId operand : operation.operands) ++uses[operand.index];
+    for (const GraphOutput& output : graph.outputs()) ++uses[output.value.index];
     for (const GraphOutput& output : graph.outputs()) {
       if (!depends_[output.value.index]) continue;
       const bool is_mean =
@@ -90,9 +91,8 @@ class MicroBatches {
   /// multiplied with is left for the mean.
   ValueId linear_source(ValueId value, const std::vector<std::size_t>& uses) {
     const Graph& graph = copy_.from();
-    // An output that something uses, or a value that two use, is needed of each micro-batch.
-    std::size_t used_by = 0;
-    while (uses[value.index] == used_by) {
+    // A value that is used twice, as an output or by an operation, is needed of each micro-batch.
+    while (uses[value.index] == 1) {
       const Operation& maker = graph.operations()[graph.producer(value)];
       const bool is_linear = maker.kind == Kind::scale ||
                              (maker.kind == Kind::divide && !depends_[maker.operands[1].index] &&
@@ -100,7 +100,6 @@ class MicroBatches {
       if (!is_linear) break;
       after_.insert(graph.producer(value));
       value = maker.operands[0];
-      used_by = 1;
     }
     return value;
   }

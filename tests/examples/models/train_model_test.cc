@@ -87,6 +87,15 @@ TEST_F(TrainModel, WeightsAreSavedAndTakenUp) {
   EXPECT_LT(after.front(), 0.9 * before.front());
 }
 
+TEST_F(TrainModel, AModelThatDoesNotFitIsRefusedBeforeItIsMade) {
+  std::vector<std::string> all = arguments("gpt2");
+  for (const char* const option : {"layers=1000", "width=65536", "batch=64"})
+    all.insert(all.end(), {"--option", option});
+  const ProcessResult process = run_command({program("train_model")}, all, {});
+  EXPECT_EQ(process.exit_status, 1) << process.stdout_text;
+  EXPECT_THAT(process.stderr_text, HasSubstr("train_model: a step takes "));
+}
+
 TEST_F(TrainModel, SaysWhatIsWrong) {
   const auto refused = [&](const std::vector<std::string>& arguments) {
     const ProcessResult process = run_command({program("train_model")}, arguments, {});
@@ -103,6 +112,8 @@ TEST_F(TrainModel, SaysWhatIsWrong) {
   EXPECT_THAT(refused(arguments("gpt2", {"--option", "vocabulary=100"})),
               HasSubstr("--tokens: there is the token 121, and the vocabulary is 100; give "
                         "--option vocabulary=122"));
+  EXPECT_THAT(refused(arguments("mixture", {"--save", folder_.file("x"), "--option", "groups=2"})),
+              HasSubstr("--save: Hugging Face's files have no names for mixture"));
   EXPECT_THAT(refused(arguments("gpt2", {"--optimiser", "adam"})),
               HasSubstr("--optimiser: expected adamw or sgd"));
   EXPECT_THAT(refused(arguments("gpt2", {"--recompute", "block*/backward"})),

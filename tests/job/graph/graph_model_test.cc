@@ -105,7 +105,7 @@ void write_initial(const TrainedCase& of, GraphModel& model) {
 }
 
 std::unique_ptr<GraphModel> model_of(const TrainedCase& of, const PassOptions& passes,
-                                     std::int64_t steps, RankGrid grid = {},
+                                     std::int64_t steps, RankGrid grid = {}, std::int64_t slack = 0,
                                      std::uint64_t seed = 1) {
   Graph graph = graph_of(of, passes);
   auto shared = std::make_shared<Graph>(graph);
@@ -113,6 +113,7 @@ std::unique_ptr<GraphModel> model_of(const TrainedCase& of, const PassOptions& p
       GraphModel::create(std::move(graph), kernels(), KernelDevice::host, host_kernel_memory(),
                          {.grid = grid,
                           .steps = steps,
+                          .slack_operations = slack,
                           .draw = [shared, seed](std::int64_t step, std::string_view input,
                                                  std::span<std::byte> bytes) {
                             draw_input(*shared, seed, step, input, bytes);
@@ -146,7 +147,8 @@ TEST(GraphModel, EveryAllowedOrderGivesTheSameBits) {
       std::string expected;
       for (std::uint64_t seed = 0; seed <= rounds(8); ++seed) {
         RecordingSubmitter recorder;
-        const auto model = model_of(of, passes, kSteps, {.ranks = again ? 2 : 1});
+        const auto model = model_of(of, passes, kSteps, {.ranks = again ? 2 : 1},
+                                    static_cast<std::int64_t>(seed % 2 * 8));
         model->attach(recorder);
         for (std::int64_t step = 0; step < kSteps; ++step) {
           model->draw(step);

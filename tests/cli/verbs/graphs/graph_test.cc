@@ -53,6 +53,11 @@ TEST_F(GraphVerb, ShowsTheMemoryOfAStep) {
   EXPECT_THAT(answer.out, HasSubstr("inputs                     24\n"));
   EXPECT_THAT(answer.out, HasSubstr("arena of the other values  1024\n"));
   EXPECT_THAT(answer.out, HasSubstr("Most bytes live at "));
+  const Answer slack =
+      ask_hocket({"graph", "show", file_, "--after", "derivative", "--memory", "--slack", "100"});
+  EXPECT_THAT(slack.out, HasSubstr("arena of the other values  1536\n"));
+  EXPECT_THAT(ask_hocket({"graph", "show", file_, "--memory", "--slack", "-1"}).err,
+              HasSubstr("slack: expected 0 to 1048576 operations, found -1"));
 }
 
 TEST_F(GraphVerb, SaysWhichFlagIsWrong) {

@@ -58,6 +58,28 @@ output "d" = %d
   EXPECT_EQ(plan.arena_bytes, 64);
 }
 
+TEST(MemoryPlan, WithSlackMemoryStaysForEarlierReaders) {
+  const Graph graph = graph_of(R"(
+%x = input "x" : float32[8]
+%a = tanh %x
+%early = sum %a {dimensions=[0]}
+%b = gelu %a
+%c = relu %b
+%d = sum %c {dimensions=[0]}
+output "early" = %early
+output "d" = %d
+)");
+  // b is written over a, which the sum may still be reading; c over b, which nothing else reads.
+  EXPECT_EQ(planned(graph).owners[3], ValueId{1});
+  const MemoryPlan plan = planned(graph, {.alignment_bytes = 4, .slack_operations = 2});
+  EXPECT_EQ(plan.owners[3], ValueId{3});
+  EXPECT_EQ(plan.owners[4], ValueId{3});
+  EXPECT_EQ(plan.place({1})->last, 3U + 2);
+  EXPECT_EQ(planned(graph, {.alignment_bytes = 4, .slack_operations = 1}).owners[3], ValueId{1});
+  for (const std::int64_t slack : {std::int64_t{-1}, kMostSlack + 1})
+    EXPECT_FALSE(plan_memory(graph, {.slack_operations = slack}));
+}
+
 TEST(MemoryPlan, AnOperandThatIsGivenTwiceIsNotWrittenOver) {
   const MemoryPlan plan = planned(graph_of(R"(
 %x = input "x" : float32[8]
@@ -212,7 +234,9 @@ TEST(MemoryPlan, RandomGraphsKeepWhatTheyNeed) {
     if (random() % 2 == 0) options.recomputation.regions = {"part*"};
     const auto graph = run_passes(model, random() % 4 == 0 ? "derivative" : "fusion", options);
     ASSERT_TRUE(graph) << graph.error().message;
-    const MemoryPlan plan = planned(*graph, {.alignment_bytes = 1 << (random() % 9)});
+    const MemoryPlan plan = planned(
+        *graph, {.alignment_bytes = 1 << (random() % 9),
+                 .slack_operations = static_cast<std::int64_t>(random() % 2 * (random() % 40))});
     expect_apart(*graph, plan);
     expect_kept(*graph, plan);
     EXPECT_LE(plan.arena_bytes, 2 * plan.live_bytes);

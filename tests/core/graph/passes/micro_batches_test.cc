@@ -92,6 +92,27 @@ output "other" = %other
                                                {.count = 2})),
               AllOf(HasSubstr("{factor=0.5} : float32[2, 3] @/micro_batch1"),
                     Not(HasSubstr("{factor=3} : float32[2, 3] @/micro_batch1"))));
+  // An output on the way is one of each micro-batch, too.
+  EXPECT_EQ(text_of(split_into_micro_batches(graph_of(R"(
+%x = input "x" : float32[2]
+%half = scale %x {factor=0.5}
+%g = scale %half {factor=3}
+output "gradient/half" = %half
+output "gradient/g" = %g
+)"),
+                                             {.count = 2})),
+            numbered(R"(
+%x = input "x" : float32[4]
+%x0 = slice %x {dimension=0, begin=0, end=2} @/micro_batch0
+%half0 = scale %x0 {factor=0.5} @/micro_batch0
+%x1 = slice %x {dimension=0, begin=2, end=4} @/micro_batch1
+%half1 = scale %x1 {factor=0.5} @/micro_batch1
+%total = add %half0, %half1 @/micro_batch1
+%half = scale %total {factor=0.5}
+%g = scale %half {factor=3}
+output "gradient/half" = %half
+output "gradient/g" = %g
+)"));
   // Each micro-batch has a divisor of its own.
   EXPECT_THAT(text_of(split_into_micro_batches(graph_of(R"(
 %x = input "x" : float32[2, 3]
