@@ -135,7 +135,10 @@ TEST(RankAgreement, AScheduleReturnsByItself) {
   job.end();
   // Ranks that are late at the return gate of a busy machine stay at what they tried, together.
   if (outcome.has_gone_through()) {
-    EXPECT_EQ(std::ranges::count(job.settings[2], "tried"), 50);
+    // One whose outcome was not there in time, so that another one followed, may have gone, too.
+    const auto tried = std::ranges::count(job.settings[2], "tried");
+    EXPECT_GT(tried, 0);
+    EXPECT_EQ(tried % 50, 0);
     EXPECT_EQ(job.settings[2].back(), "present");
   }
   EXPECT_EQ(job.settings[2], job.settings[0]);
