@@ -36,7 +36,7 @@ struct KernelSignature {
 
 KernelSignature signature_of(const Graph& graph, const Operation& operation);
 
-/// Where a run finds its values: numbers in the order of their dimensions, one after the other, on
+/// The memory of a run's values: numbers in the order of their dimensions, one after the other, on
 /// the kernel's device. Results are in memory of their own, or exactly in that of an operand where
 /// the kernel says so; operands may share memory.
 struct KernelCall {

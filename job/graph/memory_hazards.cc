@@ -7,7 +7,7 @@
 namespace hocket {
 namespace {
 
-/// Who had each byte of the arena last.
+/// The block that had each byte of the arena last.
 class Occupants {
  public:
   /// Gives memory to a block, and returns those that had a part of it, in order.

@@ -217,7 +217,7 @@ class Fusion {
     const auto other = added_to(y);
     if (!other || has(node, "residual") || *other == y || editor_.type(*other) != editor_.type(y))
       return std::nullopt;
-    // Where the other one comes later, the product would have to wait for it, with its operands.
+    // A product that waited for a later value would keep its operands in memory until then.
     if (editor_.producer(*other) > editor_.producer(y)) return std::nullopt;
     node.attributes.set("residual", true);
     insert_operand(node, "residual", *other);

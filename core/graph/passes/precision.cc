@@ -19,27 +19,9 @@ bool is_narrow(Kind kind) {
          kind == Kind::rotary;
 }
 
+/// Returns true for kinds that only a derivative or an optimiser adds.
 bool is_later(Kind kind) {
-  switch (kind) {
-    case Kind::relu_gradient:
-    case Kind::gelu_gradient:
-    case Kind::silu_gradient:
-    case Kind::maximum_gradient:
-    case Kind::layer_norm_gradient:
-    case Kind::rms_norm_gradient:
-    case Kind::softmax_gradient:
-    case Kind::attention_gradient:
-    case Kind::embedding_gradient:
-    case Kind::cross_entropy_gradient:
-    case Kind::top_k_gradient:
-    case Kind::dispatch_gradient:
-    case Kind::combine_gradient:
-    case Kind::adamw:
-    case Kind::sgd:
-      return true;
-    default:
-      return false;
-  }
+  return kind == Kind::adamw || kind == Kind::sgd || to_string(kind).ends_with("_gradient");
 }
 
 class Precision {

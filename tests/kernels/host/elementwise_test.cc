@@ -62,7 +62,7 @@ TEST(HostElementwise, OfAllNumbers) {
   for (const Kind kind : kUnary) {
     // Errors are those of the numbers themselves here, with less than a denormal one beside.
     OperationCase each{kind, {x}, attributes_of(kind), 1e-30};
-    // Where it is nearly 1 the exponential in these is rounded as its argument is.
+    // Near 1 the exponential in these kinds is no more exact than its argument.
     if (kind == Kind::gelu || kind == Kind::silu || kind == Kind::sigmoid) each.magnitude = 1;
     if (kind == Kind::exponential) each.magnitude = 1e-37;
     expect_as_interpreted(each, random);
