@@ -1,17 +1,23 @@
 #include "core/placement/address_ranges.h"
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 
 namespace hocket::placement {
 namespace {
 
-/// The time from which memory counts as taken: the earliest fetch, or the first use.
-enum class Taken { early, late };
+/// Says when two items may have the same memory: while not both are on the device, counted from the
+/// first use or from the earliest fetch on; and `apart` only where both are copied or neither is.
+/// A task that takes the memory of an item that is copied to the host waits for that copy, and
+/// tasks that take parts of the memory of one item are ordered, so that computations that take
+/// memory of fetched items wait for fetches of others.
+enum class Sharing { apart, early, late };
+constexpr std::array kSharings{Sharing::apart, Sharing::early, Sharing::late};
 
-bool meet(const Residency& a, const Residency& b, Taken taken) {
+bool meet(const Residency& a, const Residency& b, Sharing sharing) {
   const auto begin = [&](const Residency& r) {
-    return taken == Taken::early ? r.earliest : r.first;
+    return sharing == Sharing::late ? r.first : r.earliest;
   };
   return begin(a) <= b.last && begin(b) <= a.last;
 }
@@ -38,13 +44,14 @@ class Fitting {
     });
   }
 
-  std::optional<AddressRanges> fit(bool with_early) {
+  /// Fits all items, each in the first of these ways that leaves it room.
+  std::optional<AddressRanges> fit(std::span<const Sharing> sharings) {
     AddressRanges found{std::vector<std::int64_t>(data_.size(), kNotOnDevice), 0};
     placed_.clear();
     for (const std::uint32_t item : order_) {
       auto address = limit_bytes_ + 1;
-      if (with_early) address = lowest(found, item, Taken::early);
-      if (end(address, item) > limit_bytes_) address = lowest(found, item, Taken::late);
+      for (const Sharing sharing : sharings)
+        if (end(address, item) > limit_bytes_) address = lowest(found, item, sharing);
       if (end(address, item) > limit_bytes_) return std::nullopt;
       found.address_bytes[item] = address;
       found.peak_bytes = std::max(found.peak_bytes, end(address, item));
@@ -59,19 +66,25 @@ class Fitting {
     return address + aligned(data_[item].bytes);
   }
 
-  bool meets(std::uint32_t a, std::uint32_t b, Taken taken) const {
+  bool is_copied(std::uint32_t item) const {
+    return std::ranges::any_of(
+        stays_[item], [](const Residency& each) { return each.is_fetched || each.is_evicted; });
+  }
+
+  bool meets(std::uint32_t a, std::uint32_t b, Sharing sharing) const {
+    if (sharing == Sharing::apart && is_copied(a) != is_copied(b)) return true;
     return std::ranges::any_of(stays_[a], [&](const Residency& of_a) {
       return std::ranges::any_of(stays_[b],
-                                 [&](const Residency& of_b) { return meet(of_a, of_b, taken); });
+                                 [&](const Residency& of_b) { return meet(of_a, of_b, sharing); });
     });
   }
 
   /// Returns the lowest address at which no other item is at the same time.
-  std::int64_t lowest(const AddressRanges& found, std::uint32_t item, Taken taken) const {
+  std::int64_t lowest(const AddressRanges& found, std::uint32_t item, Sharing sharing) const {
     std::int64_t address = 0;
     for (const std::uint32_t other : placed_) {  // by rising address
       const std::int64_t begin = found.address_bytes[other];
-      if (begin < end(address, item) && address < end(begin, other) && meets(item, other, taken))
+      if (begin < end(address, item) && address < end(begin, other) && meets(item, other, sharing))
         address = end(begin, other);
     }
     return address;
@@ -89,8 +102,9 @@ std::optional<AddressRanges> find_ranges(std::span<const DataToPlace> data,
                                          std::span<const Residency> residencies,
                                          std::int64_t limit_bytes) {
   Fitting fitting(data, residencies, limit_bytes);
-  if (auto found = fitting.fit(true)) return found;
-  return fitting.fit(false);
+  for (std::size_t skipped = 0; skipped < kSharings.size(); ++skipped)
+    if (auto found = fitting.fit(std::span(kSharings).subspan(skipped))) return found;
+  return std::nullopt;
 }
 
 }  // namespace hocket::placement

@@ -24,7 +24,8 @@ struct AddressRanges {
 };
 
 /// Returns ranges below `limit_bytes`, or nothing where first fit finds none. Data have ranges of
-/// their own also while they are fetched in advance, where there is room for that.
+/// their own also while they are fetched in advance, and data that are copied to or from the host
+/// share theirs only with each other, where there is room for that.
 std::optional<AddressRanges> find_ranges(std::span<const DataToPlace> data,
                                          std::span<const Residency> residencies,
                                          std::int64_t limit_bytes);

@@ -91,6 +91,7 @@ class Finder {
     std::uint32_t used_until = 0;  // the first task after the last use on the device
     const auto evict = [&] {
       found_.evicted_before[used_until].push_back(open);
+      found_.all[open].is_evicted = true;
       is_on_host_too = true;
     };
     for (const Use& use : uses_[data]) {

@@ -22,6 +22,8 @@ struct Residency {
   std::uint32_t earliest = 0;
   /// It begins with a fetch. Otherwise its first task writes the data, or they are there for good.
   bool is_fetched = false;
+  /// It is copied to the host, at its end or before.
+  bool is_evicted = false;
   bool is_permanent = false;
 
   bool operator==(const Residency&) const = default;

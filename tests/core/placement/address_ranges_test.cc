@@ -25,8 +25,12 @@ TEST(AddressRanges, DataThatAreThereAtOnceAreApart) {
       data[item].bytes = 1 + below(2000);
       for (std::uint32_t time = below(10); time < 40; time += 1 + below(20)) {
         const std::uint32_t earliest = time, first = earliest + below(4), last = first + below(6);
-        residencies.push_back(
-            {.data = item, .first = first, .last = last, .earliest = earliest, .is_fetched = true});
+        residencies.push_back({.data = item,
+                               .first = first,
+                               .last = last,
+                               .earliest = earliest,
+                               .is_fetched = below(2) == 0,
+                               .is_evicted = below(3) == 0});
         time = last;
       }
     }
@@ -63,6 +67,23 @@ TEST(AddressRanges, AFetchInAdvanceHasARangeOfItsOwnWhereThereIsRoom) {
   EXPECT_EQ(find_ranges(data, residencies, 512)->peak_bytes, 512);
   EXPECT_EQ(find_ranges(data, residencies, 511)->peak_bytes, 256) << "then it waits";
   EXPECT_FALSE(find_ranges(data, residencies, 255));
+}
+
+TEST(AddressRanges, DataThatAreCopiedShareWithEachOtherOnlyWhereThereIsRoom) {
+  const std::vector<DataToPlace> data{{"a", 256}, {"b", 256}};
+  const auto peak_bytes = [&](Residency a, Residency b, std::int64_t limit_bytes) {
+    a = {.data = 0, .last = 1, .is_fetched = a.is_fetched, .is_evicted = a.is_evicted};
+    b = {.data = 1, .first = 4, .last = 6, .earliest = 4, .is_fetched = b.is_fetched};
+    return find_ranges(data, std::vector{a, b}, limit_bytes)->peak_bytes;
+  };
+  const Residency fetched{.is_fetched = true}, evicted{.is_evicted = true};
+  for (const Residency& copied : {fetched, evicted}) {
+    EXPECT_EQ(peak_bytes(copied, {}, 512), 512);
+    EXPECT_EQ(peak_bytes(copied, {}, 511), 256);
+    EXPECT_EQ(peak_bytes(copied, fetched, 512), 256);
+  }
+  EXPECT_EQ(peak_bytes({}, fetched, 512), 512);
+  EXPECT_EQ(peak_bytes({}, {}, 512), 256);
 }
 
 TEST(AddressRanges, DataThatAreNeverThereHaveNone) {
