@@ -10,71 +10,20 @@ With PyTorch 2.13 on x86-64, the 52,200 graphs of 600 seeds (HOCKET_TEST_ROUNDS=
 most 1.6e-13. The tolerance leaves room for graphs with worse conditioned norms.
 """
 
-import json
 import math
 import os
 import random
-import re
 import subprocess
 import tempfile
 import unittest
 
 import torch
-from operations import OPERATIONS
+from carried import Carried
 
 GRAPHS = os.environ["HOCKET_AUTOGRAD_GRAPHS"]
 ROUNDS = int(os.environ.get("HOCKET_TEST_ROUNDS", "1"))
 MODELS = {"gpt2", "gpt2_dropout", "llama", "mixture", "mlp"}
 TOLERANCE = 1e-9
-
-LINE = re.compile(r'(?P<results>%.*?) = (?P<kind>\w+)(?: "(?P<name>.*?)")?'
-                  r'(?P<operands>(?:,? %\w+)*)(?: {(?P<attributes>.*)})?'
-                  r' : (?P<numbers>\w+)(?P<shape>\[.*?\])')
-OUTPUT = re.compile(r'output "(?P<name>.*)" = (?P<value>%\w+)')
-ATTRIBUTE = re.compile(r"(\w+)=(\[.*?\]|[^,]+)")
-
-
-def attributes_of(text):
-    return {name: value if name == "type" else json.loads(value)
-            for name, value in ATTRIBUTE.findall(text or "")}
-
-
-class Carried:
-    """A graph's text form, carried out: outputs, leaves, and kinds that a gradient goes through."""
-
-    def __init__(self, text, numbers):
-        self.leaves, self.outputs, self.kinds, self.values = {}, {}, set(), {}
-        for line in text.splitlines():
-            output = OUTPUT.fullmatch(line)
-            if output:
-                self.outputs[output["name"]] = self.values[output["value"]]
-            else:
-                self.carry_out(LINE.match(line), numbers)
-
-    def carry_out(self, line, numbers):
-        names, kind = re.findall(r"%\w+", line["results"]), line["kind"]
-        attributes, shape = attributes_of(line["attributes"]), json.loads(line["shape"])
-        if kind in ("input", "parameter"):
-            results = torch.tensor(numbers[line["name"]], dtype=torch.float64).reshape(shape)
-            if line["numbers"] == "int32":
-                results = results.long()
-            else:
-                self.leaves[line["name"]] = results.requires_grad_()
-        elif kind == "constant":
-            results = torch.full(shape, attributes["value"], dtype=torch.float64)
-        else:
-            operands = [self.values[each] for each in re.findall(r"%\w+", line["operands"])]
-            results = OPERATIONS[kind](*operands, **attributes)
-        results = results if isinstance(results, tuple) else (results,)
-        assert list(results[0].shape) == shape, line[0]
-        self.values.update(zip(names, results))
-        if results[0].requires_grad:
-            self.kinds.add(kind)
-
-    def gradients(self):
-        found = torch.autograd.grad(self.outputs["loss"].sum(), list(self.leaves.values()),
-                                    materialize_grads=True, allow_unused=True)
-        return {f"gradient/{name}": each for name, each in zip(self.leaves, found)}
 
 
 def read_numbers(path):
