@@ -1,18 +1,22 @@
-// Compares the kernels of the host with the functions of examples/gpt2, in turn in one run.
+// Compares the kernels of the host with what bounds them, in turn in one run.
 //
 //   bin/kernels_benchmark [--rounds N] [--width N]… [--batch N] [--sequence N] [--vocabulary N]
 //                         [--only TEXT]
 //
-// A round runs each of the two once on the same numbers, on one thread, in changing order. Prints
-// the medians of the times, and the median, the quartiles and the range of the rounds' ratios:
-// below 1 the kernel is faster. "with layout" has the transposes that a graph needs around
-// attention, since its heads are dense and those of the example are not.
+// The bound of a product, with whatever follows it, is the product alone by OpenBLAS; that of
+// attention, and of its gradient, are its products without the mask; that of everything else is to
+// copy as many bytes as its operands and results have together. A round runs a kernel and its bound
+// once, on one thread, in changing order. Prints the medians of the times, and the median, the
+// quartiles and the range of the rounds' ratios.
+
+#include <cblas.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <boost/align/aligned_allocator.hpp>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <random>
@@ -24,7 +28,6 @@
 #include "core/base/clock.h"
 #include "core/base/statistics.h"
 #include "core/graph/graph.h"
-#include "examples/gpt2/model/ops.h"
 #include "kernels/host/host_kernels.h"
 
 namespace hocket {
@@ -40,332 +43,203 @@ struct BenchmarkOptions {
   int vocabulary = 50257;
   std::string only;
 
-  int rows() const { return batch * sequence; }
-};
-
-Memory random_memory(std::size_t size, unsigned seed) {
-  std::mt19937 random(seed);
-  Memory memory(size);
-  for (float& each : memory) each = std::uniform_real_distribution<float>(-1, 1)(random);
-  return memory;
-}
-
-std::size_t size_of(const Shape& shape) {
-  return static_cast<std::size_t>(count_of(shape));
-}
-
-const KernelTable& table() {
-  static const KernelTable made = [] {
-    KernelTable all;
-    add_host_kernels(all);
-    return all;
-  }();
-  return made;
-}
-
-/// A kernel with memory for its results, and for operands that are not the example's.
-class PreparedKernel {
- public:
-  PreparedKernel(Kind kind, const std::vector<ValueType>& operands,
-                 const Attributes& attributes = {}) {
-    Graph graph;
-    std::vector<ValueId> values;
-    for (const ValueType& operand : operands)
-      values.push_back(graph.add_input("x" + std::to_string(values.size()), operand).value());
-    static_cast<void>(graph.add(kind, values, attributes).value());
-    const KernelSignature signature = signature_of(graph, graph.operations().back());
-    kernel_ = table().make(signature, KernelDevice::host).value();
-    scratch_.resize(static_cast<std::size_t>(kernel_->scratch_bytes()) / sizeof(float) + 1);
-    for (const ValueType& result : signature.results) {
-      results_.emplace_back(size_of(result.shape));
-      pointers_.push_back(results_.back().data());
-    }
-  }
-
-  float* result(std::size_t i = 0) const { return static_cast<float*>(pointers_[i]); }
-  void put_result(std::size_t i, float* memory) { pointers_[i] = memory; }
-
-  void run(std::vector<const void*> operands) {
-    HOCKET_CHECK(kernel_->run({operands, pointers_, scratch_.data()}), "no index is wrong");
-  }
-
- private:
-  std::unique_ptr<Kernel> kernel_;
-  Memory scratch_;
-  std::vector<Memory> results_;
-  std::vector<void*> pointers_;
+  std::int64_t rows() const { return std::int64_t{batch} * sequence; }
 };
 
 ValueType floats_of(Shape shape) {
   return {NumberType::float32, std::move(shape)};
 }
 
+/// A kernel with memory for its operands, of random numbers, and its results.
+class PreparedKernel {
+ public:
+  PreparedKernel(Kind kind, const std::vector<ValueType>& operands, const Attributes& attributes) {
+    Graph graph;
+    std::vector<ValueId> values;
+    for (const ValueType& operand : operands)
+      values.push_back(graph.add_input("x" + std::to_string(values.size()), operand).value());
+    static_cast<void>(graph.add(kind, values, attributes).value());
+    signature_ = signature_of(graph, graph.operations().back());
+    KernelTable table;
+    add_host_kernels(table);
+    kernel_ = table.make(signature_, KernelDevice::host).value();
+    scratch_.resize(static_cast<std::size_t>(kernel_->scratch_bytes()) / sizeof(float) + 1);
+    for (const ValueType& operand : signature_.operands) operands_.push_back(filled(operand));
+    for (const ValueType& result : signature_.results) results_.push_back(filled(result));
+    for (const InPlace& pair : kernel_->in_place())
+      if (kind != Kind::matmul) shared_.push_back(pair);
+  }
+
+  void run() {
+    std::vector<const void*> from;
+    std::vector<void*> to;
+    for (Memory& operand : operands_) from.push_back(operand.data());
+    for (std::size_t r = 0; r < results_.size(); ++r) {
+      const auto shared = std::ranges::find(shared_, r, &InPlace::result);
+      to.push_back(shared == shared_.end() ? results_[r].data()
+                                           : operands_[shared->operand].data());
+    }
+    HOCKET_CHECK(kernel_->run({from, to, scratch_.data()}), "no index is wrong");
+  }
+
+  std::int64_t bytes() const {
+    std::int64_t bytes = 0;
+    for (const ValueType& type : signature_.operands) bytes += type.bytes();
+    for (const ValueType& type : signature_.results) bytes += type.bytes();
+    return bytes;
+  }
+
+ private:
+  /// Whole numbers are indices below 8, or the number of a step.
+  static Memory filled(const ValueType& type) {
+    std::mt19937 random(static_cast<unsigned>(type.count()));
+    Memory memory(static_cast<std::size_t>(type.count()));
+    for (float& each : memory) {
+      each = std::uniform_real_distribution<float>(0.1F, 1)(random);
+      const std::int32_t whole = 1 + static_cast<std::int32_t>(random() % 7);
+      if (!is_floating(type.numbers)) std::memcpy(&each, &whole, sizeof whole);
+    }
+    return memory;
+  }
+
+  KernelSignature signature_;
+  std::unique_ptr<Kernel> kernel_;
+  Memory scratch_;
+  std::vector<Memory> operands_, results_;
+  std::vector<InPlace> shared_;
+};
+
+/// Sizes of a product: [rows inner] · [inner columns].
+struct Product {
+  std::int64_t rows = 0, columns = 0, inner = 0, count = 1;
+};
+
 class Comparison {
  public:
   explicit Comparison(const BenchmarkOptions& options) : options_(options) {}
 
-  /// Compares two functions; `reset` comes before each and is not measured.
-  void compare(
-      const std::string& name, const std::function<void()>& example,
-      const std::function<void()>& kernel, const std::function<void()>& reset = [] {}) {
+  void compare(const std::string& name, Kind kind, const std::vector<ValueType>& operands,
+               const Attributes& attributes = {}, const std::vector<Product>& products = {}) {
     if (name.find(options_.only) == std::string::npos) return;
-    std::vector<double> example_ns, kernel_ns, ratios;
-    const auto measure = [&](const std::function<void()>& run) {
-      reset();
+    PreparedKernel kernel(kind, operands, attributes);
+    const auto bytes = static_cast<std::size_t>(kernel.bytes() / 2);
+    Memory from(bytes / sizeof(float) + 1, 1), to(from.size());
+    std::vector<Memory> matrices;
+    for (const Product& product : products)
+      for (const std::int64_t size : {product.rows * product.inner, product.inner * product.columns,
+                                      product.rows * product.columns})
+        matrices.emplace_back(static_cast<std::size_t>(size), 0.5F);
+    const auto bound = [&] {
+      if (products.empty()) std::memcpy(to.data(), from.data(), bytes);
+      for (std::size_t i = 0; i < products.size(); ++i) multiply(products[i], &matrices[3 * i]);
+    };
+    measure(name, products.empty() ? "copy" : "product", bound, [&] { kernel.run(); });
+  }
+
+ private:
+  static void multiply(const Product& product, Memory* matrices) {
+    for (std::int64_t i = 0; i < product.count; ++i) {
+      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(product.rows),
+                  static_cast<int>(product.columns), static_cast<int>(product.inner), 1,
+                  matrices[0].data(), static_cast<int>(product.inner), matrices[1].data(),
+                  static_cast<int>(product.columns), 0, matrices[2].data(),
+                  static_cast<int>(product.columns));
+    }
+  }
+
+  void measure(const std::string& name, const char* bound_name, const std::function<void()>& bound,
+               const std::function<void()>& kernel) const {
+    const auto ns_of = [&](const std::function<void()>& run) {
       const std::int64_t begin = clock_.now_ns();
       run();
       return static_cast<double>(clock_.now_ns() - begin);
     };
-    measure(example);
-    measure(kernel);
+    ns_of(bound);
+    ns_of(kernel);
+    std::vector<double> bound_ns, kernel_ns, ratios;
     for (int round = 0; round < options_.rounds; ++round) {
       const bool is_first = round % 2 == 0;
-      if (is_first) example_ns.push_back(measure(example));
-      kernel_ns.push_back(measure(kernel));
-      if (!is_first) example_ns.push_back(measure(example));
-      ratios.push_back(kernel_ns.back() / example_ns.back());
+      if (is_first) bound_ns.push_back(ns_of(bound));
+      kernel_ns.push_back(ns_of(kernel));
+      if (!is_first) bound_ns.push_back(ns_of(bound));
+      ratios.push_back(kernel_ns.back() / bound_ns.back());
     }
     std::printf(
-        "%-56s example %8.0f µs  kernel %8.0f µs  ratio %.2f (%.2f to %.2f, all %.2f to %.2f)\n",
-        name.c_str(), median(example_ns) / 1e3, median(kernel_ns) / 1e3, median(ratios),
+        "%-56s %-7s %8.0f µs  kernel %8.0f µs  ratio %.2f (%.2f to %.2f, all %.2f to %.2f)\n",
+        name.c_str(), bound_name, median(bound_ns) / 1e3, median(kernel_ns) / 1e3, median(ratios),
         quantile(ratios, 0.25), quantile(ratios, 0.75), quantile(ratios, 0), quantile(ratios, 1));
     std::fflush(stdout);
   }
 
- private:
   const BenchmarkOptions& options_;
   SteadyClock clock_;
 };
 
-void compare_layer_norm(Comparison& comparison, const BenchmarkOptions& options, int width) {
-  const int rows = options.rows();
-  const LayerNormShape shape{rows, width};
-  const auto size = static_cast<std::size_t>(rows) * static_cast<std::size_t>(width);
-  const auto one_row = static_cast<std::size_t>(width);
-  const Memory x = random_memory(size, 1), dy = random_memory(size, 2),
-               skip = random_memory(size, 3);
-  const Memory gain = random_memory(one_row, 4), bias = random_memory(one_row, 5);
-  Memory y(size), statistics(2 * static_cast<std::size_t>(rows)), dgain(one_row), dbias(one_row);
-  const ValueType all = floats_of({rows, width}), row = floats_of({width});
-  const ValueType column = floats_of({rows, 1});
-  PreparedKernel forward(Kind::layer_norm, {all, row, row});
-  const std::string name = "layer_norm " + std::to_string(width);
-  comparison.compare(
-      name, [&] { layer_norm_forward(shape, x, gain, bias, y, statistics); },
-      [&] {
-        forward.run({x.data(), gain.data(), bias.data()});
-      });
-  layer_norm_forward(shape, x, gain, bias, y, statistics);
-  forward.run({x.data(), gain.data(), bias.data()});
-  PreparedKernel backward(Kind::layer_norm_gradient, {all, row, column, column, all, all},
-                          {{"residual", true}});
-  comparison.compare(
-      name + ", gradient",
-      [&] {
-        layer_norm_backward_input(shape, x, gain, statistics, dy, skip, y);
-        layer_norm_backward_weight(shape, x, statistics, dy, dgain, dbias);
-      },
-      [&] {
-        backward.run(
-            {x.data(), gain.data(), forward.result(1), forward.result(2), dy.data(), skip.data()});
-      });
+void compare_elementwise(Comparison& comparison, std::int64_t rows, std::int64_t width) {
+  const ValueType all = floats_of({rows, width}), wide = floats_of({rows, 4 * width});
+  const ValueType row = floats_of({width}), column = floats_of({rows, 1});
+  const std::string of = " " + std::to_string(width), of_wide = " " + std::to_string(4 * width);
+  comparison.compare("layer_norm" + of, Kind::layer_norm, {all, row, row});
+  comparison.compare("layer_norm" + of + ", gradient", Kind::layer_norm_gradient,
+                     {all, row, column, column, all, all}, {{"residual", true}});
+  comparison.compare("rms_norm" + of, Kind::rms_norm, {all, row});
+  comparison.compare("gelu" + of_wide, Kind::gelu, {wide});
+  comparison.compare("gelu" + of_wide + ", gradient", Kind::gelu_gradient, {wide, wide});
+  comparison.compare("swiglu" + of_wide, Kind::swiglu, {wide, wide});
+  comparison.compare("add" + of, Kind::add, {all, all});
+  const ValueType weight = floats_of({4 * width, width}), number = floats_of({});
+  comparison.compare("adamw" + of_wide + " ×" + of, Kind::adamw,
+                     {weight, weight, weight, weight, number, {NumberType::int32, {}}},
+                     {{"weight_decay", 0.1}});
 }
 
-void compare_gelu(Comparison& comparison, const BenchmarkOptions& options, int width) {
-  const Shape shape{options.rows(), 4 * width};
-  const Memory x = random_memory(size_of(shape), 1), dy = random_memory(size_of(shape), 2);
-  Memory y(x.size()), of_kernel(x.size());
-  PreparedKernel forward(Kind::gelu, {floats_of(shape)});
-  const std::string name = "gelu " + std::to_string(4 * width);
-  comparison.compare(
-      name, [&] { gelu_forward(x, y); }, [&] { forward.run({x.data()}); });
-  PreparedKernel backward(Kind::gelu_gradient, {floats_of(shape), floats_of(shape)});
-  backward.put_result(0, of_kernel.data());
-  // Both replace dy.
-  comparison.compare(
-      name + ", gradient", [&] { gelu_backward(x, y); },
-      [&] {
-        backward.run({x.data(), of_kernel.data()});
-      },
-      [&] {
-        y = dy;
-        of_kernel = dy;
-      });
-}
-
-void compare_add(Comparison& comparison, const BenchmarkOptions& options, int width) {
-  const Shape shape{options.rows(), width};
-  const Memory x = random_memory(size_of(shape), 1);
-  Memory y(x.size()), of_kernel(x.size());
-  PreparedKernel add(Kind::add, {floats_of(shape), floats_of(shape)});
-  add.put_result(0, of_kernel.data());
-  comparison.compare(
-      "add " + std::to_string(width) + ", in place", [&] { residual_add(x, y); },
-      [&] {
-        add.run({x.data(), of_kernel.data()});
-      });
-}
-
-void compare_linear(Comparison& comparison, const BenchmarkOptions& options, int width) {
-  const int rows = options.rows(), out = 4 * width;
-  const LinearShape shape{rows, width, out};
-  const Memory x = random_memory(size_of({rows, width}), 1);
-  const Memory weight = random_memory(size_of({width, out}), 2);
-  const Memory bias = random_memory(size_of({out}), 3), dy = random_memory(size_of({rows, out}), 4);
-  Memory before(size_of({rows, out})), y(before.size()), dx(x.size());
-  Memory dweight(weight.size()), dbias(bias.size());
-  const ValueType of_x = floats_of({rows, width}), of_y = floats_of({rows, out});
-  const ValueType of_weight = floats_of({width, out});
+void compare_linear(Comparison& comparison, std::int64_t rows, std::int64_t width) {
+  const std::int64_t out = 4 * width;
+  const ValueType x = floats_of({rows, width}), y = floats_of({rows, out});
+  const ValueType weight = floats_of({width, out});
   const std::string name = "linear " + std::to_string(width) + " to " + std::to_string(out);
-
-  PreparedKernel forward(Kind::matmul, {of_x, of_weight, floats_of({out})},
-                         {{"bias", true}, {"activation", "gelu"}, {"keeps_before", true}});
-  comparison.compare(
-      name + " + bias + gelu",
-      [&] {
-        linear_forward(shape, x, weight, bias, before);
-        gelu_forward(before, y);
-      },
-      [&] {
-        forward.run({x.data(), weight.data(), bias.data()});
-      });
-
-  PreparedKernel back(Kind::matmul, {of_y, of_weight, of_x},
-                      {{"transpose_b", true}, {"gradient_of", "gelu"}});
-  comparison.compare(
-      name + ", gradient of input, · gelu′",
-      [&] {
-        linear_backward_input(shape, dy, weight, dx);
-        gelu_backward(x, dx);
-      },
-      [&] {
-        back.run({dy.data(), weight.data(), x.data()});
-      });
-
-  // The weight of a graph has outputs for rows.
-  PreparedKernel of_weights(Kind::matmul, {of_y, of_x}, {{"transpose_a", true}, {"sums_a", true}});
-  comparison.compare(
-      name + ", gradient of weight and bias",
-      [&] { linear_backward_weight(shape, whole_weight(shape), x, dy, dweight, dbias); },
-      [&] {
-        of_weights.run({dy.data(), x.data()});
-      });
+  comparison.compare(name + " + bias + gelu", Kind::matmul, {x, weight, floats_of({out})},
+                     {{"bias", true}, {"activation", "gelu"}, {"keeps_before", true}},
+                     {{.rows = rows, .columns = out, .inner = width}});
+  comparison.compare(name + ", gradient of input, · gelu′", Kind::matmul, {y, weight, x},
+                     {{"transpose_b", true}, {"gradient_of", "gelu"}},
+                     {{.rows = rows, .columns = width, .inner = out}});
+  comparison.compare(name + ", gradient of weight and bias", Kind::matmul, {y, x},
+                     {{"transpose_a", true}, {"sums_a", true}},
+                     {{.rows = out, .columns = width, .inner = rows}});
 }
 
-void compare_attention(Comparison& comparison, const BenchmarkOptions& options, int width) {
-  constexpr int kHeadWidth = 64;
-  const int batch = options.batch, sequence = options.sequence, heads = width / kHeadWidth;
-  const AttentionShape shape{batch, sequence, heads, width};
-  const Shape of_head{batch, heads, sequence, kHeadWidth};
-  const std::size_t part = size_of(of_head);
-  const Memory qkv = random_memory(3 * part, 1), dy = random_memory(part, 2);
-  Memory weights(size_of({batch, heads, sequence, sequence})), y(part), dqkv(qkv.size());
-  Memory scratch(size_of({sequence, sequence}));
-  const ValueType one = floats_of(of_head);
-  const Attributes causal{{"causal", true}};
+void compare_attention(Comparison& comparison, const BenchmarkOptions& options,
+                       std::int64_t width) {
+  constexpr std::int64_t kHeadWidth = 64;
+  const std::int64_t batch = options.batch, sequence = options.sequence, heads = width / kHeadWidth;
+  const ValueType one = floats_of({batch, heads, sequence, kHeadWidth});
+  const ValueType sums = floats_of({batch, heads, sequence});
+  const Product scores{
+      .rows = sequence, .columns = sequence, .inner = kHeadWidth, .count = batch * heads};
+  const Product weighted{
+      .rows = sequence, .columns = kHeadWidth, .inner = sequence, .count = batch * heads};
   const std::string name = "attention " + std::to_string(width) + " × " + std::to_string(sequence);
-
-  PreparedKernel apart(Kind::transpose, {floats_of({batch, sequence, 3, heads, kHeadWidth})},
-                       {{"order", Shape{2, 0, 3, 1, 4}}});
-  PreparedKernel forward(Kind::attention, {one, one, one}, causal);
-  PreparedKernel together(Kind::transpose, {one}, {{"order", Shape{0, 2, 1, 3}}});
-  apart.run({qkv.data()});
-  const float* const queries = apart.result();
-  const float *const keys = queries + part, *const values = keys + part;
-  const auto of_example = [&] { attention_forward(shape, qkv, weights, y); };
-  comparison.compare(name, of_example, [&] { forward.run({queries, keys, values}); });
-  comparison.compare(name + " with layout", of_example, [&] {
-    apart.run({qkv.data()});
-    forward.run({queries, keys, values});
-    together.run({forward.result()});
-  });
-
-  of_example();
-  forward.run({queries, keys, values});
-  PreparedKernel backward(Kind::attention_gradient,
-                          {one, one, one, one, floats_of({batch, heads, sequence}), one}, causal);
-  PreparedKernel dy_apart(Kind::transpose, {floats_of({batch, sequence, heads, kHeadWidth})},
-                          {{"order", Shape{0, 2, 1, 3}}});
-  PreparedKernel back_together(Kind::transpose,
-                               {floats_of({3, batch, heads, sequence, kHeadWidth})},
-                               {{"order", Shape{1, 3, 0, 2, 4}}});
-  Memory gradients(3 * part);
-  for (std::size_t i = 0; i < 3; ++i) backward.put_result(i, gradients.data() + i * part);
-  const auto back_of_example = [&] { attention_backward(shape, qkv, weights, dy, scratch, dqkv); };
-  const auto back_of_kernel = [&](const float* dheads) {
-    backward.run({queries, keys, values, forward.result(0), forward.result(1), dheads});
-  };
-  comparison.compare(name + ", gradient", back_of_example, [&] { back_of_kernel(dy.data()); });
-  comparison.compare(name + ", gradient with layout", back_of_example, [&] {
-    dy_apart.run({dy.data()});
-    back_of_kernel(dy_apart.result());
-    back_together.run({gradients.data()});
-  });
+  comparison.compare(name, Kind::attention, {one, one, one}, {{"causal", true}},
+                     {scores, weighted});
+  comparison.compare(name + ", gradient", Kind::attention_gradient, {one, one, one, one, sums, one},
+                     {{"causal", true}}, {scores, scores, weighted, weighted, weighted});
 }
 
-void compare_cross_entropy(Comparison& comparison, const BenchmarkOptions& options) {
-  const int rows = options.rows(), vocabulary = options.vocabulary;
-  const Memory logits = random_memory(size_of({rows, vocabulary}), 1);
-  std::vector<std::int32_t> targets;
-  for (int row = 0; row < rows; ++row) targets.push_back(row * 97 % vocabulary);
-  Memory of_example, of_kernel;
-  const Memory slopes(static_cast<std::size_t>(rows), 1.0f / static_cast<float>(rows));
-  const ValueType all = floats_of({rows, vocabulary}), row = floats_of({rows});
-  const ValueType indices{NumberType::int32, {rows}};
-  PreparedKernel forward(Kind::cross_entropy, {all, indices});
-  PreparedKernel backward(Kind::cross_entropy_gradient, {all, indices, row, row});
-  comparison.compare(
-      "cross_entropy " + std::to_string(vocabulary) + ", and gradient",
-      [&] { cross_entropy(vocabulary, of_example, targets); },
-      [&] {
-        forward.run({of_kernel.data(), targets.data()});
-        backward.run({of_kernel.data(), targets.data(), forward.result(1), slopes.data()});
-      },
-      [&] {
-        of_example = logits;
-        of_kernel = logits;
-        backward.put_result(0, of_kernel.data());
-      });
-}
-
-void compare_adamw(Comparison& comparison, int width) {
-  const Shape shape{4 * width, width};
-  const std::size_t size = size_of(shape);
-  const Memory gradients = random_memory(size, 1);
-  Memory parameters = random_memory(size, 2), of_kernel = parameters;
-  Memory first(size), second(size, 1), first_of_kernel(size), second_of_kernel(size, 1);
-  const AdamW settings;
-  const auto rate = static_cast<float>(settings.learning_rate);
-  const std::int32_t step = 7;
-  PreparedKernel update(
-      Kind::adamw,
-      {floats_of(shape), floats_of(shape), floats_of(shape), floats_of(shape), floats_of({}),
-       ValueType{NumberType::int32, {}}},
-      {{"beta1", settings.beta1}, {"beta2", settings.beta2}, {"weight_decay", 0.1}});
-  update.put_result(0, of_kernel.data());
-  update.put_result(1, first_of_kernel.data());
-  update.put_result(2, second_of_kernel.data());
-  comparison.compare(
-      "adamw " + std::to_string(4 * width) + " × " + std::to_string(width),
-      [&] { adamw_update(settings, step, true, 1, gradients, parameters, first, second); },
-      [&] {
-        update.run({of_kernel.data(), gradients.data(), first_of_kernel.data(),
-                    second_of_kernel.data(), &rate, &step});
-      });
-}
-
-int compare_all(const BenchmarkOptions& options) {
+void compare_all(const BenchmarkOptions& options) {
   Comparison comparison(options);
   for (const int width : options.widths) {
-    compare_layer_norm(comparison, options, width);
-    compare_gelu(comparison, options, width);
-    compare_add(comparison, options, width);
-    compare_linear(comparison, options, width);
+    compare_elementwise(comparison, options.rows(), width);
+    compare_linear(comparison, options.rows(), width);
     compare_attention(comparison, options, width);
-    compare_adamw(comparison, width);
   }
-  compare_cross_entropy(comparison, options);
-  return 0;
+  const ValueType logits = floats_of({options.rows(), options.vocabulary});
+  const ValueType row = floats_of({options.rows()});
+  const ValueType targets{NumberType::int32, {options.rows()}};
+  const std::string name = "cross_entropy " + std::to_string(options.vocabulary);
+  comparison.compare(name, Kind::cross_entropy, {logits, targets});
+  comparison.compare(name + ", gradient", Kind::cross_entropy_gradient,
+                     {logits, targets, row, row});
 }
 
 }  // namespace
@@ -373,7 +247,7 @@ int compare_all(const BenchmarkOptions& options) {
 
 int main(int argc, char** argv) {
   hocket::BenchmarkOptions options;
-  CLI::App app("The kernels of the host against the functions of examples/gpt2");
+  CLI::App app("The kernels of the host against what bounds them");
   const CLI::Range sizes(1, 1 << 20);
   app.add_option("--rounds", options.rounds)->capture_default_str()->check(sizes);
   app.add_option("--width", options.widths, "multiples of 64")->check(CLI::Range(64, 1 << 14));
@@ -382,5 +256,5 @@ int main(int argc, char** argv) {
   app.add_option("--vocabulary", options.vocabulary)->capture_default_str()->check(sizes);
   app.add_option("--only", options.only, "those whose names contain this");
   CLI11_PARSE(app, argc, argv);
-  return hocket::compare_all(options);
+  hocket::compare_all(options);
 }

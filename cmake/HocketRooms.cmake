@@ -10,6 +10,10 @@ set(HOCKET_SOURCES_APART
     core/cuda/collectives/nccl_collective.cc core/cuda/collectives/nccl_functions.cc
     core/cuda/driver/capability_probe.cc core/cuda/driver/cuda_driver.cc
     core/cuda/products/blas_lt.cc core/cuda/products/blas_lt_functions.cc
+    job/cuda/cuda_platform.cc
+    kernels/cuda/cudnn/attention_graph.cc kernels/cuda/cudnn/cudnn_attention.cc
+    kernels/cuda/cudnn/cudnn_descriptor.cc kernels/cuda/cudnn/cudnn_functions.cc
+    kernels/cuda/cudnn/cudnn_graph.cc
     # is the plugin that NCCL loads (plugins/nccl/CMakeLists.txt)
     plugins/nccl/communicator/find_object.cc plugins/nccl/communicator/open_communicator.cc)
 if(HOCKET_FUZZ)

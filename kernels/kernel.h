@@ -59,10 +59,20 @@ struct InPlace {
   bool operator==(const InPlace&) const = default;
 };
 
+/// The bytes of a result that the units make: each so many, one unit after the other, and the last
+/// one the tail behind these, too.
+struct UnitBytes {
+  std::int64_t each = 0, tail = 0;
+};
+
 /// The properties of a kernel that are known before it runs.
 struct KernelPlan {
   std::int64_t units = 1;
+  /// Parts into which the sums divide of which the results are made; 1: they do not.
+  std::int64_t summands = 1;
   std::int64_t scratch_bytes = 0;
+  /// By result; empty: units do not make consecutive bytes. Elementwise operands are read likewise.
+  std::vector<UnitBytes> unit_bytes = {};
   std::vector<InPlace> in_place = {};
 };
 
@@ -77,7 +87,9 @@ class Kernel {
   /// any order or at the same time, give the same bits as one run of all: each writes its own part
   /// of the results.
   std::int64_t units() const { return plan_.units; }
+  std::int64_t summands() const { return plan_.summands; }
   std::int64_t scratch_bytes() const { return plan_.scratch_bytes; }
+  std::span<const UnitBytes> unit_bytes() const { return plan_.unit_bytes; }
   /// Pairs that may be chosen all at once, unless two have the same result or the same operand. The
   /// bits are the same as in memory of its own. The memory must not be that of
   /// another operand of the call, too.
@@ -85,8 +97,19 @@ class Kernel {
 
   /// Computes. Equal input gives equal bits on one machine. invalid_argument for an index that is
   /// out of range: nothing outside the values is read or written, and the results mean nothing.
+  ///
+  /// On a CUDA device it is called in the body of a device task (this_device_task()), puts its work
+  /// into the stream of the task and waits for none of it. There is one unit, and indices are no
+  /// error, since the host does not see them: what is looked up by one that is out of range, and a
+  /// step of an optimiser before the first, gives numbers that are none, and gradients and experts
+  /// leave out such an index.
   Result<void> run(const KernelCall& call) const { return run(call, {0, units()}); }
   virtual Result<void> run(const KernelCall& call, UnitRange range) const = 0;
+
+  /// Computes these of summands(): a range that begins at 0 writes the results, and the others, one
+  /// after the other in their order, add to them. All together give the results of run() up to
+  /// rounding. Requires that there are several.
+  virtual Result<void> run_summands(const KernelCall& call, UnitRange range) const;
 
  private:
   const KernelPlan plan_;

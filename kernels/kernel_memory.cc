@@ -26,8 +26,30 @@ class HostKernelMemory final : public KernelMemory {
     std::memset(memory, 0, static_cast<std::size_t>(whole));
     return Block(memory, [](std::byte* block) { std::free(block); });
   }
-  void copy(std::byte* to, const std::byte* from, std::int64_t bytes) override {
+  Result<Block> allocate_on_host(std::int64_t bytes) override { return allocate(bytes); }
+  Result<void> write(std::byte* to, std::span<const std::byte> from) override {
+    return copy(to, from.data(), std::ssize(from));
+  }
+  Result<void> read(std::span<std::byte> to, const std::byte* from) override {
+    return copy(to.data(), from, std::ssize(to));
+  }
+
+  Result<void> copy(std::byte* to, const std::byte* from, std::int64_t bytes) override {
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
+    return {};
+  }
+  Result<void> take(const StepValues& values, std::byte* to) override {
+    return copy(to, next(values), values.bytes);
+  }
+  Result<void> keep(const std::byte* from, const StepValues& values) override {
+    return copy(next(values), from, values.bytes);
+  }
+
+ private:
+  /// Returns the next of the values, which it counts.
+  static std::byte* next(const StepValues& values) {
+    std::int64_t& counter = *reinterpret_cast<std::int64_t*>(values.counter);
+    return values.first + counter++ % values.count * values.bytes;
   }
 };
 

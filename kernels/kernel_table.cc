@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "core/base/check.h"
 
@@ -61,7 +62,7 @@ KernelTypes types_of(const KernelSignature& signature) {
 }
 
 void KernelTable::add(OperationKind kind, KernelTypes types, KernelDevice device, MakeKernel make) {
-  HOCKET_CHECK(kernels_.emplace(std::tuple(device, kind, types), make).second,
+  HOCKET_CHECK(kernels_.emplace(std::tuple(device, kind, types), std::move(make)).second,
                "one kernel for a kind, types and a device");
 }
 

@@ -6,6 +6,7 @@
 //
 // One thread fills a table, any may read it.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -16,7 +17,7 @@
 
 namespace hocket {
 
-using MakeKernel = Result<std::unique_ptr<Kernel>> (*)(const KernelSignature& signature);
+using MakeKernel = std::function<Result<std::unique_ptr<Kernel>>(const KernelSignature&)>;
 
 /// The number types that tell kernels of a kind apart; those of other operands and results follow
 /// from them.

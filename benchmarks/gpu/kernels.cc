@@ -1,4 +1,4 @@
-// Measures what each kernel of the GPT-2 example achieves beside what the device can do: bytes per
+// Measures what each kernel of a step of GPT-2 achieves beside what the device can do: bytes per
 // second against a copy on the device, and operations per second against a large matrix product,
 // both measured in the same run. Shapes are those of GPT-2 124M with sequences of 1,024 tokens.
 //
@@ -14,16 +14,21 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "benchmarks/gpu/gpt2_kernels.h"
 #include "benchmarks/gpu/kernel_bench.h"
+#include "benchmarks/gpu/step_kernels.h"
 #include "core/base/statistics.h"
 #include "core/cuda/driver/cuda_driver.h"
 #include "core/cuda/products/blas_lt.h"
+#include "kernels/cuda/cuda_kernels.h"
+#ifdef HOCKET_JOB_CUDNN
+#include "kernels/cuda/cudnn/cudnn_attention.h"
+#endif
 
 namespace hocket {
 namespace {
@@ -90,7 +95,7 @@ void report(const Measurement& m, const Measurement& limit, bool json, nlohmann:
                     {"share_of_device", share}});
     return;
   }
-  std::printf("%-27s %-8s %5d %10.1f us ± %-6.1f %8.1f %-7s %5.1f %%\n", m.name.c_str(),
+  std::printf("%-44s %-8s %5d %10.1f us ± %-6.1f %8.1f %-7s %5.1f %%\n", m.name.c_str(),
               words_of(m.type), m.batch, m.ns / 1e3, m.spread_ns / 1e3,
               m.rate() / (computes ? 1e12 : 1e9), computes ? "TFLOP/s" : "GB/s", 100 * share);
 }
@@ -100,6 +105,12 @@ void run_kernels(const KernelOptions& options) {
   required(driver->use_device());
   const auto products = required(open_blas_lt(*driver));
   Bench bench(*driver, *products, {.rounds = options.rounds});
+  std::unique_ptr<FusedAttention> attention;
+#ifdef HOCKET_JOB_CUDNN
+  if (auto opened = open_cudnn_attention(*driver)) attention = std::move(*opened);
+#endif
+  KernelTable table;
+  add_cuda_kernels(table, {.products = *products, .attention = attention.get()});
   nlohmann::json rows = nlohmann::json::array();
   const Measurement copied = measured(bench, device_copy(bench), ElementType::float32, 0);
   report(copied, copied, options.json, rows);
@@ -107,7 +118,9 @@ void run_kernels(const KernelOptions& options) {
     const Measurement multiplied = measured(bench, large_product(bench, type), type, 0);
     report(multiplied, multiplied, options.json, rows);
     for (const int batch : options.batches) {
-      for (const TimedKernel& kernel : gpt2_kernels(bench, {.batch = batch}, type)) {
+      const NumberType computes =
+          type == ElementType::bfloat16 ? NumberType::bfloat16 : NumberType::float32;
+      for (const TimedKernel& kernel : step_kernels(bench, table, gpt2_step(batch, computes))) {
         if (kernel.name.find(options.only) == std::string::npos) continue;
         try {
           const Measurement one = measured(bench, kernel, type, batch);

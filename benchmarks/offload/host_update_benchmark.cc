@@ -4,13 +4,13 @@
 //       --benchmark_enable_random_interleaving --benchmark_report_aggregates_only
 //
 // Arguments are the number of elements and of threads. Bytes are those that the program names: an
-// element of an update is read from 4 arrays and written to 3 of them, 28 bytes; a copy adds 2 or
-// 4. An element of the triad (McCalpin, STREAM, a = b + s·c) is read from 2 arrays and written to a
-// third, 12 bytes as STREAM counts; where the caches are too small, the memory transfers 16, since
-// a line is read before it is written. BM_SameTraffic reads and writes the arrays of an update
-// without its root and division, so it shows what their bandwidth allows.
+// element of an update is read from 4 arrays and written to 3 of them, 28 bytes. An element of the
+// triad (McCalpin, STREAM, a = b + s·c) is read from 2 arrays and written to a third, 12 bytes as
+// STREAM counts; where the caches are too small, the memory transfers 16, since a line is read
+// before it is written. BM_SameTraffic reads and writes the arrays of an update without its root
+// and division, so it shows what their bandwidth allows.
 //
-// Threads of an update belong to HostUpdate; those of the other loops are the benchmark's, each
+// Threads of an update belong to UnitThreads; those of the other loops are the benchmark's, each
 // with a share of its own that it repeats without waiting for the others. The arrays are in huge
 // pages where the name does not say otherwise.
 
@@ -19,15 +19,20 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <new>
+#include <span>
+#include <string>
 #include <vector>
 
-#include "examples/gpt2/model/host_update.h"
+#include "core/base/check.h"
+#include "core/graph/graph.h"
+#include "kernels/host/host_kernels.h"
+#include "kernels/host/unit_threads.h"
 
 namespace hocket {
 namespace {
 
-constexpr AdamW kOptions;
 constexpr std::size_t kMostElements = std::size_t{64} << 20;
 constexpr std::int64_t kUpdateBytes = 28, kTriadBytes = 12;
 
@@ -70,7 +75,7 @@ struct Share {
       : size(static_cast<std::size_t>(state.range(0) / state.threads())),
         begin(size * static_cast<std::size_t>(state.thread_index())) {}
 
-  Floats of(HugeVector<float>& all) const { return Floats(all).subspan(begin, size); }
+  std::span<float> of(HugeVector<float>& all) const { return std::span(all).subspan(begin, size); }
 
   std::size_t size, begin;
 };
@@ -80,57 +85,45 @@ void report_bytes(benchmark::State& state, std::size_t elements, std::int64_t by
                           bytes_of_element);
 }
 
-enum class Copied { nothing, bfloat16, float32 };
+/// The kernel of an update of so many elements.
+std::unique_ptr<Kernel> adamw_kernel(std::int64_t elements) {
+  Graph graph;
+  const ValueType all{NumberType::float32, {elements}};
+  std::vector<ValueId> operands;
+  for (const ValueType& type :
+       {all, all, all, all, ValueType{NumberType::float32, {}}, ValueType{NumberType::int32, {}}})
+    operands.push_back(graph.add_input("x" + std::to_string(operands.size()), type).value());
+  static_cast<void>(graph.add(OperationKind::adamw, operands, {{"weight_decay", 0.1}}).value());
+  KernelTable table;
+  add_host_kernels(table);
+  return table.make(signature_of(graph, graph.operations().back()), KernelDevice::host).value();
+}
 
-void update_host(benchmark::State& state, HostVectors vectors, Copied copied, auto& in) {
-  const auto size = static_cast<std::size_t>(state.range(0));
-  HostUpdate host(static_cast<int>(state.range(1)), vectors);
-  HugeVector<std::uint16_t> rounded(copied == Copied::bfloat16 ? size : 0);
-  HugeVector<float> copy(copied == Copied::float32 ? size : 0);
-  const AdamWRange whole{size, true};
-  const AdamWMemory memory{.gradients = ConstFloats(in.gradients).first(size),
-                           .parameters = Floats(in.parameters).first(size),
-                           .first_moment = Floats(in.first).first(size),
-                           .second_moment = Floats(in.second).first(size),
-                           .bfloat16_copy = rounded,
-                           .float32_copy = copy};
-  std::int64_t update = 0;
-  for (auto _ : state) host.update(kOptions, ++update, 1.0, {&whole, 1}, memory);
-  constexpr std::int64_t kCopyBytes[] = {0, 2, 4};
-  report_bytes(state, size, kUpdateBytes + kCopyBytes[static_cast<int>(copied)]);
+void update_host(benchmark::State& state, auto& in) {
+  const auto kernel = adamw_kernel(state.range(0));
+  UnitThreads threads(static_cast<int>(state.range(1)));
+  const float rate = 5e-4f;
+  std::int32_t update = 0;
+  const std::vector<const void*> operands{
+      in.parameters.data(), in.gradients.data(), in.first.data(), in.second.data(), &rate, &update};
+  const std::vector<void*> results{in.parameters.data(), in.first.data(), in.second.data()};
+  for (auto _ : state) {
+    ++update;
+    const auto done = threads.run(kernel->units(), [&](UnitRange range) {
+      return kernel->run({operands, results}, range);
+    });
+    HOCKET_CHECK(done, "the number of the step is 1 or more");
+  }
+  report_bytes(state, static_cast<std::size_t>(state.range(0)), kUpdateBytes);
 }
 
 void BM_HostUpdate(benchmark::State& state) {
-  update_host(state, HostVectors::widest, Copied::nothing, arrays);
+  update_host(state, arrays);
 }
 
 /// In memory as allocated by default, which is in pages of 4 KiB.
 void BM_HostUpdateSmallPages(benchmark::State& state) {
-  update_host(state, HostVectors::widest, Copied::nothing, arrays_in_small_pages);
-}
-
-void BM_HostUpdateBaseline(benchmark::State& state) {
-  update_host(state, HostVectors::baseline, Copied::nothing, arrays);
-}
-
-void BM_HostUpdateCopyBfloat16(benchmark::State& state) {
-  update_host(state, HostVectors::widest, Copied::bfloat16, arrays);
-}
-
-void BM_HostUpdateCopyFloat32(benchmark::State& state) {
-  update_host(state, HostVectors::widest, Copied::float32, arrays);
-}
-
-/// adamw_update of ops.cc.
-void BM_Ops(benchmark::State& state) {
-  const Share share(state);
-  std::int64_t update = 0;
-  for (auto _ : state) {
-    adamw_update(kOptions, ++update, true, 1.0, share.of(arrays.gradients),
-                 share.of(arrays.parameters), share.of(arrays.first), share.of(arrays.second));
-    benchmark::ClobberMemory();
-  }
-  report_bytes(state, share.size, kUpdateBytes);
+  update_host(state, arrays_in_small_pages);
 }
 
 void BM_Triad(benchmark::State& state) {
@@ -178,10 +171,6 @@ void sizes(benchmark::internal::Benchmark* added) {
 
 BENCHMARK(BM_HostUpdate)->Apply(sizes_and_threads);
 BENCHMARK(BM_HostUpdateSmallPages)->Apply(sizes_and_threads);
-BENCHMARK(BM_HostUpdateBaseline)->Apply(sizes_and_threads);
-BENCHMARK(BM_HostUpdateCopyBfloat16)->Apply(sizes_and_threads);
-BENCHMARK(BM_HostUpdateCopyFloat32)->Apply(sizes_and_threads);
-BENCHMARK(BM_Ops)->Apply(sizes);
 BENCHMARK(BM_Triad)->Apply(sizes);
 BENCHMARK(BM_SameTraffic)->Apply(sizes);
 

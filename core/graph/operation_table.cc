@@ -26,6 +26,9 @@ Attribute epsilon(double value) {
 Attribute share(std::string_view name, double value) {
   return {name, value, false, 0, 1};
 }
+Attribute gradient_scale() {
+  return {"gradient_scale", 1.0, false, -kAny, kAny};
+}
 Attribute off(std::string_view name) {
   return {name, false};
 }
@@ -192,13 +195,14 @@ const std::vector<Declaration>& table() {
        {"parameter", "gradient", "first_moment", "second_moment", "rate", "step"},
        false,
        {"parameter", "first_moment", "second_moment"},
-       {share("beta1", 0.9), share("beta2", 0.999), epsilon(1e-8), share("weight_decay", 0)}},
+       {share("beta1", 0.9), share("beta2", 0.999), epsilon(1e-8), share("weight_decay", 0),
+        gradient_scale()}},
       {Kind::sgd,
        "sgd",
        {"parameter", "gradient", "velocity", "rate"},
        false,
        {"parameter", "velocity"},
-       {share("momentum", 0), share("weight_decay", 0)}},
+       {share("momentum", 0), share("weight_decay", 0), gradient_scale()}},
   };
   return all;
 }

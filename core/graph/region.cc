@@ -43,6 +43,13 @@ std::string_view model_region(std::string_view region) {
   return region.substr(0, region.find('/'));
 }
 
+std::string part_of_model(std::string_view region) {
+  const std::string_view whole = model_region(region);
+  const std::size_t first = whole.find('.');
+  if (first == std::string_view::npos) return std::string(whole);
+  return std::string(whole.substr(0, whole.find('.', first + 1)));
+}
+
 bool has_mark(std::string_view region, std::string_view mark) {
   for (std::size_t at = region.find(mark); at != std::string_view::npos;
        at = region.find(mark, at + 1)) {

@@ -24,6 +24,9 @@ inline constexpr std::string_view kMicroBatch = "/micro_batch";
 
 /// Returns the part of a region's name that the model gave it, without marks.
 std::string_view model_region(std::string_view region);
+/// Returns the part of a model to which a region belongs, at most two names of it: what is
+/// communicated together.
+std::string part_of_model(std::string_view region);
 bool has_mark(std::string_view region, std::string_view mark);
 /// Returns the number of the micro-batch, if the region has one.
 std::optional<std::int64_t> micro_batch_of(std::string_view region);

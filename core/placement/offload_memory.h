@@ -3,8 +3,9 @@
 // The seam to the two memories that a placed step computes in (core/placement/step_placement.h): a
 // device's, of limited size, and its host's. Data items are those of the scheduler's submitter.
 //
-// place() is called while no task runs; the copies are the bodies of tasks, which
-// order them with everything that uses the data. Implementations:
+// forget(), add() and place() are called while no task runs; the copies are the bodies of tasks,
+// which order them with everything that uses the data; at() and home() may be called by any thread,
+// but not beside the first three. Implementations:
 // core/cuda/executor/placed_memory.h, core/host/emulation/emulated_device.h, and
 // tests/core/placement/memory_model.h.
 
@@ -27,9 +28,26 @@ struct DataAddress {
   bool operator==(const DataAddress&) const = default;
 };
 
+/// A data item that a placed step may have on the device.
+struct OffloadedData {
+  std::int64_t bytes = 0;
+  void* host = nullptr;  ///< memory of the host for it, which the job owns; null: it is never there
+  bool is_kept = false;  ///< has a value between steps; then it has memory of the host
+};
+
 class OffloadMemory {
  public:
   virtual ~OffloadMemory() = default;
+
+  /// Moves all values to the host and forgets the data, whose numbers may be given to others.
+  /// unavailable when a copy fails.
+  virtual Result<void> forget() = 0;
+  /// Data that no task accesses need not be added.
+  virtual void add(DataId data, const OffloadedData& added) = 0;
+  /// Returns where the device has the item; null where it has no place there.
+  virtual void* at(DataId data) const = 0;
+  /// Returns the memory that holds the item's value between two steps.
+  virtual PlacementSite home(DataId data) const = 0;
 
   /// Limit of the device's memory.
   virtual std::int64_t device_memory_bytes() const = 0;

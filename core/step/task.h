@@ -94,7 +94,7 @@ inline constexpr std::int64_t kNoLayer = -1;
 
 /// Place of a task in the step. Has an effect only where the configuration refers to it.
 struct TaskPlace {
-  /// Name as in ScheduleConfig::regions, such as "backward_layer1"; empty: no region.
+  /// Name as in ScheduleConfig::regions, such as "backward_block1"; empty: no region.
   std::string region = {};
   /// Micro-batch of the step, from 0; kNoMicroBatch for other tasks.
   std::uint32_t micro_batch = ~std::uint32_t{0};

@@ -1,7 +1,6 @@
 #include "job/graph/graph_model.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -14,39 +13,6 @@
 namespace hocket {
 namespace {
 
-/// Returns the part of the model whose parameters are communicated together: at most two names of a
-/// region, "block3.attention".
-std::string group_of(std::string_view region) {
-  const std::string_view whole = model_region(region);
-  const std::size_t first = whole.find('.');
-  if (first == std::string_view::npos) return std::string(whole);
-  return std::string(whole.substr(0, whole.find('.', first + 1)));
-}
-
-/// Returns the region as configurations name it: the pass and the layer, "backward_block3".
-std::string place_of(std::string_view region) {
-  const std::string_view whole = model_region(region);
-  const char* const pass = has_mark(region, kUpdate)     ? "update_"
-                           : has_mark(region, kBackward) ? "backward_"
-                                                         : "forward_";
-  return pass + std::string(whole.substr(0, whole.find('.')));
-}
-
-/// Returns for each operation whether no other layer's derivative needs it, so that it may wait.
-std::vector<bool> weight_gradients(const Graph& graph) {
-  std::vector<bool> may_wait(graph.operations().size(), true);
-  for (std::size_t i = may_wait.size(); i-- > 0;) {
-    const Operation& user = graph.operations()[i];
-    if (has_mark(user.region, kUpdate)) continue;
-    for (const ValueId operand : user.operands) {
-      const Operation& maker = graph.operations()[graph.producer(operand)];
-      if (!may_wait[i] || group_of(maker.region) != group_of(user.region))
-        may_wait[graph.producer(operand)] = false;
-    }
-  }
-  return may_wait;
-}
-
 /// Returns the value of which `value` is another shape.
 ValueId source_of(const Graph& graph, ValueId value) {
   while (graph.operations()[graph.producer(value)].kind == OperationKind::reshape)
@@ -54,324 +20,316 @@ ValueId source_of(const Graph& graph, ValueId value) {
   return value;
 }
 
-/// Adds an access, or makes of two one.
-void add(std::vector<Access>& accesses, const Access& access) {
-  const auto known = std::ranges::find(accesses, access.data, &Access::data);
-  if (known == accesses.end())
-    accesses.push_back(access);
-  else if (known->mode != access.mode)
-    known->mode = AccessMode::update;
+/// The executor reports what a task throws.
+void require(const Result<void>& done) {
+  if (!done) throw std::runtime_error(done.error().message);
 }
 
 }  // namespace
 
-std::vector<TensorSpec> gradient_groups(const Graph& graph) {
-  std::vector<TensorSpec> groups;
-  for (const Operation& operation : graph.operations()) {
-    if (operation.kind != OperationKind::parameter || is_optimiser_state(operation.name)) continue;
-    const std::string name = group_of(operation.region);
-    auto group = std::ranges::find(groups, name, &TensorSpec::name);
-    if (group == groups.end()) group = groups.insert(groups.end(), {name, 0});
-    group->bytes += graph.type(operation.first_result).bytes();
-  }
-  return groups;
-}
+GraphModel::~GraphModel() = default;
 
 Result<std::unique_ptr<GraphModel>> GraphModel::create(Graph graph, const KernelTable& table,
                                                        KernelDevice device, KernelMemory& memory,
                                                        GraphModelOptions options) {
-  std::unique_ptr<GraphModel> model(new GraphModel(std::move(options)));
-  auto found = find_groups(graph, model->options_.grid);
-  HOCKET_TRY(found);
-  model->groups_ = std::move(*found);
-  std::vector<std::vector<ValueId>> groups;
-  for (const Group& group : model->groups_) groups.push_back(group.gradients);
-  auto prepared = PreparedGraph::prepare(
-      std::move(graph), table, device, memory,
-      {.slack_operations = model->options_.slack_operations, .groups = std::move(groups)});
-  HOCKET_TRY(prepared);
-  model->prepared_ = std::move(*prepared);
-  model->describe_tasks();
+  std::unique_ptr<GraphModel> model(new GraphModel(device, memory, std::move(options)));
+  HOCKET_TRY(model->prepare(std::move(graph), table));
+  const GraphTasks tasks(model->prepared_->graph());
+  HOCKET_TRY(model->describe_operations(tasks, table));
+  HOCKET_TRY(model->describe_inputs(tasks));
+  HOCKET_TRY(model->describe_outputs(tasks));
+  model->describe_groups(tasks);
   return model;
 }
 
-Result<std::vector<GraphModel::Group>> GraphModel::find_groups(const Graph& graph,
-                                                               const RankGrid& grid) {
-  std::vector<Group> groups;
-  if (grid.ranks == 1) return groups;
-  for (const GraphOutput& output : graph.outputs()) {
-    if (!output.name.starts_with(gradient_name(""))) continue;
-    const auto parameter = graph.leaf(output.name.substr(gradient_name("").size()));
-    if (!parameter) continue;
-    const ValueType& type = graph.type(output.value);
-    if (type.numbers != NumberType::float32) {
-      return failure(ErrorCode::invalid_argument, "output \"" + output.name + "\" is " +
-                                                      to_string(type) +
-                                                      "; ranks sum gradients of float32 alone");
-    }
-    const std::string name = group_of(graph.operations()[graph.producer(*parameter)].region);
-    auto group = std::ranges::find(groups, name, &Group::name);
-    if (group == groups.end()) group = groups.insert(groups.end(), Group{.name = name});
-    group->gradients.push_back(output.value);
+Result<void> GraphModel::prepare(Graph graph, const KernelTable& table) {
+  HOCKET_TRY(find_groups(graph));
+  PrepareOptions options{.memory = {.slack_operations = options_.slack_operations,
+                                    .micro_batches_kept = options_.micro_batches_kept},
+                         .is_placed = is_placed(),
+                         .limit_bytes = options_.memory_limit_bytes};
+  std::vector<GradientGroup> groups;
+  for (const Group& group : groups_) {
+    groups.push_back(group.of);
+    options.memory.groups.push_back(group.of.gradients);
   }
-  if (!groups.empty()) return groups;
-  return failure(ErrorCode::invalid_argument,
-                 "no gradient is an output, which " + std::to_string(grid.ranks) +
-                     " ranks would sum; add the optimiser for as many ranks");
-}
-
-void GraphModel::describe_tasks() {
-  for (const Operation& operation : prepared_->graph().operations()) {
-    const std::string layer = group_of(operation.region);
-    if (std::ranges::find(layers_, layer) == layers_.end()) layers_.push_back(layer);
-  }
-  describe_operations();
-  describe_inputs();
-  describe_outputs();
-  describe_sums();
+  if (groups_parameters()) HOCKET_TRY(check_updates(graph, groups));
+  if (groups_parameters())
+    for (const GradientGroup& group : groups) options.parameter_groups.push_back(group.parameters);
+  if (options_.shards_optimiser)
+    options.parts = own_parts(graph, groups, options_.grid, options_.rank);
+  auto prepared =
+      PreparedGraph::prepare(std::move(graph), table, device_, memory_, std::move(options));
+  HOCKET_TRY(prepared);
+  prepared_ = std::move(*prepared);
+  find_parameter_places();
+  HOCKET_CHECK(prepared_->moves().empty() || (!options_.shards_optimiser && !is_placed()),
+               "updates behind all gradients are in the memory of their parameters");
+  if (is_placed()) return {};
   blocks_ = arena_blocks(prepared_->plan());
   before_ = blocks_before(blocks_);
+  return {};
 }
 
-std::uint32_t GraphModel::layer_of(std::string_view region) const {
-  return static_cast<std::uint32_t>(std::ranges::find(layers_, group_of(region)) - layers_.begin());
+Result<void> GraphModel::find_groups(const Graph& graph) {
+  const bool communicates =
+      options_.grid.ranks > 1 || options_.served || options_.shards_optimiser || is_placed();
+  if (!communicates) return {};
+  auto groups = find_gradient_groups(graph);
+  HOCKET_TRY(groups);
+  for (GradientGroup& group : *groups) {
+    groups_.push_back({.of = std::move(group), .sum = {}, .gather = {}, .count = {}});
+    if (options_.served) groups_.back().served = *options_.served;
+  }
+  return {};
 }
 
-std::uint32_t GraphModel::priority_of(const Operation& operation, bool may_wait) const {
-  const auto count = static_cast<std::uint32_t>(layers_.size());
-  const std::uint32_t layer = layer_of(operation.region);
-  const bool is_backward =
-      has_mark(operation.region, kBackward) || has_mark(operation.region, kRecomputed);
-  if (!is_backward || has_mark(operation.region, kUpdate)) return 2 * count + layer;
-  return 2 * (count - 1 - layer) + (may_wait ? 1 : 0);
+Result<GraphModel::Queue> GraphModel::make_queue(KernelMemory& memory, std::int64_t bytes,
+                                                 std::int64_t count) {
+  auto values = memory.allocate_on_host(bytes * count);
+  HOCKET_TRY(values);
+  auto counter = memory.allocate(sizeof(std::int64_t));
+  HOCKET_TRY(counter);
+  return Queue{
+      .values = {.first = values->get(), .bytes = bytes, .count = count, .counter = counter->get()},
+      .memory = std::move(*values),
+      .counter = std::move(*counter)};
 }
 
-void GraphModel::describe_operations() {
+Result<void> GraphModel::describe_operations(const GraphTasks& tasks, const KernelTable& table) {
   const Graph& graph = prepared_->graph();
-  const std::vector<bool> may_wait = weight_gradients(graph);
   for (const PreparedGraph::Task& task : prepared_->tasks()) {
     const Operation& operation = graph.operations()[task.operation];
-    Submitted submitted{.name = words_of(operation),
-                        .place = {.region = place_of(operation.region)},
-                        .priority = priority_of(operation, may_wait[task.operation])};
-    if (const auto micro_batch = micro_batch_of(operation.region))
-      submitted.place.micro_batch = static_cast<std::uint32_t>(*micro_batch);
+    Computed& computed = tasks_.emplace_back(Computed{.task = tasks.operation(task.operation)});
+    if (!is_placed()) computed.task.place.updates_layer = kNoLayer;
     // Pieces that run at the same time would need scratch memory of their own.
-    if (task.kernel->units() > 1 && task.scratch == nullptr) {
-      submitted.place.dimensions = {{.name = "units",
-                                     .kind = DimensionKind::outer,
-                                     .extent = task.kernel->units(),
-                                     .slices = {}}};
+    if (divides() && task.units() > 1 && !prepared_->plan().scratch[task.operation]) {
+      computed.task.place.dimensions = {
+          {.name = "units", .kind = DimensionKind::outer, .extent = task.units(), .slices = {}}};
     }
-    tasks_.push_back(std::move(submitted));
+    // Steps that are placed are not partitioned.
+    if (divides() && !is_placed() && task.kernel && task.kernel->summands() > 1) {
+      computed.task.place.dimensions.push_back({.name = "summands",
+                                                .kind = DimensionKind::contraction,
+                                                .extent = task.kernel->summands(),
+                                                .slices = {}});
+    }
+    if (!is_placed() || !is_update(operation) || !task.kernel) continue;
+    auto kernel = table.make(prepared_->signature_of(task.operation), KernelDevice::host);
+    if (!kernel) return failure(kernel.error().in(words_of(operation)));
+    computed.on_host = std::move(*kernel);
   }
+  layers_.assign(graph.values(), kNoLayer);
+  if (!is_placed()) return {};
+  for (const Operation& operation : graph.operations())
+    if (operation.kind == OperationKind::parameter)
+      layers_[operation.first_result.index] = tasks.layer_number(operation);
+  return {};
 }
 
-void GraphModel::describe_inputs() {
+Result<void> GraphModel::describe_inputs(const GraphTasks& tasks) {
   const Graph& graph = prepared_->graph();
   for (const Operation& operation : graph.operations()) {
     if (operation.kind != OperationKind::input) continue;
-    const auto bytes = static_cast<std::size_t>(graph.type(operation.first_result).bytes());
+    const ValueId value = operation.first_result;
+    auto drawn = make_queue(memory_, graph.type(value).bytes(), kDrawnSteps);
+    HOCKET_TRY(drawn);
     inputs_.push_back({.name = operation.name,
-                       .value = operation.first_result,
-                       .bytes = bytes,
-                       .drawn = std::vector<std::byte>(bytes * kDrawnSteps)});
-    loads_.push_back({.name = "load " + operation.name,
-                      .place = {.region = "forward_input"},
-                      .priority = priority_of(operation, false)});
+                       .value = value,
+                       .drawn = std::move(*drawn),
+                       .load = tasks.load(operation)});
   }
+  return is_placed() ? describe_host_inputs(tasks) : Result<void>();
 }
 
-void GraphModel::describe_outputs() {
+Result<void> GraphModel::describe_host_inputs(const GraphTasks& tasks) {
+  const Graph& graph = prepared_->graph();
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    if (!tasks_[i].on_host) continue;
+    const std::int64_t layer = tasks_[i].task.place.updates_layer;
+    const Operation& update = graph.operations()[prepared_->tasks()[i].operation];
+    for (const ValueId value : update.operands) {
+      const Operation& maker = graph.operations()[graph.producer(value)];
+      const bool is_known = std::ranges::any_of(host_inputs_, [&](const HostInput& known) {
+        return known.value == value && known.layer == layer;
+      });
+      if (maker.kind != OperationKind::input || is_known) continue;
+      const std::int64_t bytes = graph.type(value).bytes();
+      auto drawn = make_queue(host_kernel_memory(), bytes, kDrawnSteps);
+      HOCKET_TRY(drawn);
+      auto memory = host_kernel_memory().allocate(bytes);
+      HOCKET_TRY(memory);
+      DescribedTask load = tasks.load(maker);
+      load.name += " for layer " + std::to_string(layer);
+      load.place.updates_layer = layer;
+      host_inputs_.push_back({.value = value,
+                              .layer = layer,
+                              .drawn = std::move(*drawn),
+                              .memory = std::move(*memory),
+                              .load = std::move(load)});
+    }
+  }
+  return {};
+}
+
+Result<void> GraphModel::describe_outputs(const GraphTasks& tasks) {
   const Graph& graph = prepared_->graph();
   for (const GraphOutput& output : graph.outputs()) {
     if (graph.type(output.value) != ValueType{NumberType::float32, {}} ||
         output.name.starts_with(updated_name("")) || output.name.starts_with(gradient_name("")))
       continue;
-    kept_[output.name] = {.value = output.value,
-                          .steps = std::vector<float>(static_cast<std::size_t>(options_.steps),
-                                                      std::numeric_limits<float>::quiet_NaN())};
-    keeps_[output.name] = {.name = "keep " + output.name,
-                           .priority = 3 * static_cast<std::uint32_t>(layers_.size())};
+    auto steps = make_queue(memory_, sizeof(float), std::max<std::int64_t>(options_.steps, 1));
+    HOCKET_TRY(steps);
+    auto* const floats = reinterpret_cast<float*>(steps->values.first);
+    std::fill_n(floats, steps->values.count, std::numeric_limits<float>::quiet_NaN());
+    kept_.push_back({.name = output.name,
+                     .value = output.value,
+                     .steps = std::move(*steps),
+                     .task = tasks.keep(output.name)});
   }
-  for (const PreparedGraph::Move& move : prepared_->moves()) {
-    const Operation& parameter = graph.operations()[graph.producer(move.to)];
-    moves_.push_back({.name = "move " + parameter.name,
-                      .place = {.region = place_of(parameter.region + std::string(kUpdate))},
-                      .priority = priority_of(parameter, false)});
-  }
+  for (const PreparedGraph::Move& move : prepared_->moves())
+    moves_.push_back(tasks.move(graph.operations()[graph.producer(move.to)]));
+  return {};
 }
 
-void GraphModel::describe_sums() {
+void GraphModel::describe_groups(const GraphTasks& tasks) {
   const Graph& graph = prepared_->graph();
   std::map<std::size_t, std::size_t> task_of;  // by operation
   for (std::size_t i = 0; i < prepared_->tasks().size(); ++i)
     task_of[prepared_->tasks()[i].operation] = i;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    std::size_t last = 0;
-    for (const ValueId gradient : groups_[g].gradients)
-      last = std::max(last, task_of.at(graph.producer(source_of(graph, gradient))));
-    tasks_[last].sums_after.push_back(g);
-    sums_.push_back({.name = "gradients of " + groups_[g].name,
-                     .place = {.region = place_of(groups_[g].name + std::string(kBackward))},
-                     .priority = layer_of(groups_[g].name)});
+    Group& group = groups_[g];
+    std::size_t last_gradient = 0, last_update = 0;
+    for (std::size_t i = 0; i < group.of.gradients.size(); ++i) {
+      const ValueId made = source_of(graph, group.of.gradients[i]);
+      last_gradient = std::max(last_gradient, task_of.at(graph.producer(made)));
+      if (options_.shards_optimiser)
+        last_update = std::max(last_update, task_of.at(group.of.updates[i]));
+    }
+    tasks_[last_gradient].sums_after.push_back(g);
+    if (options_.shards_optimiser) tasks_[last_update].gathers_after.push_back(g);
+    group.sum = tasks.sum(group.of);
+    group.gather = tasks.gather(group.of);
+    group.count = tasks.count(group.of);
   }
 }
 
 void GraphModel::attach(Submitter& submitter) {
   submitter_ = &submitter;
   add_data(submitter);
+  if (is_placed()) add_to_placed();
   add_accesses();
 }
 
-void GraphModel::add_data(Submitter& submitter) {
-  const Graph& graph = prepared_->graph();
-  const MemoryPlan& plan = prepared_->plan();
-  data_.assign(graph.values(), {});
-  scratch_.assign(graph.operations().size(), {});
-  for (Group& group : groups_) {
-    std::int64_t bytes = 0;
-    for (const ValueId gradient : group.gradients) bytes += graph.type(gradient).bytes();
-    group.data =
-        submitter.add_data({.bytes = bytes, .is_transient = true}, group.name + ".gradients");
+void GraphModel::submit(std::size_t index) {
+  const Computed& computed = tasks_[index];
+  const std::int64_t units = prepared_->tasks()[index].units();
+  if (computed.task.place.dimensions.empty()) {
+    submitter_->compute(computed.task.options(), computed.accesses, [this, index, units] {
+      run(index, {0, units});
+    });
+  } else {
+    submitter_->compute_pieces(computed.task.options(), computed.accesses,
+                               [this, index](const TaskPiece& piece) { run_piece(index, piece); });
   }
-  for (std::uint32_t i = 0; i < graph.values(); ++i) {
-    if (plan.owners[i] != ValueId{i}) continue;
-    const Operation& maker = graph.operations()[graph.producer({i})];
-    DataPlace place{.bytes = graph.type({i}).bytes(),
-                    .is_transient = maker.kind > OperationKind::parameter};
-    if (const auto& grouped = plan.grouped[i]) {
-      place.bytes = 0;
-      place.range_of = groups_[grouped->group].data.index;
-    }
-    data_[i] = submitter.add_data(place, maker.name.empty() ? words_of(maker) : maker.name);
-  }
-  for (std::size_t i = 0; i < scratch_.size(); ++i) {
-    if (!plan.scratch[i]) continue;
-    scratch_[i] = submitter.add_data({.bytes = plan.scratch[i]->bytes, .is_transient = true},
-                                     "scratch of " + words_of(graph.operations()[i]));
-  }
-  for (auto& [name, kept] : kept_) kept.data = submitter.add_data({}, "kept " + name);
 }
 
-DataId GraphModel::data_of(ValueId value) const {
-  return data_[prepared_->plan().owners[value.index].index];
+void GraphModel::run_piece(std::size_t index, const TaskPiece& piece) const {
+  const PreparedGraph::Task& task = prepared_->tasks()[index];
+  const Dimension& dimension = tasks_[index].task.place.dimensions[piece.dimension];
+  const UnitRange range{piece.begin, std::min(piece.end, dimension.extent)};
+  if (dimension.kind == DimensionKind::outer) return run(index, range);
+  require(prepared_->run_summands(task, range));
 }
 
-void GraphModel::add_accesses() {
-  const Graph& graph = prepared_->graph();
-  const MemoryPlan& plan = prepared_->plan();
-  std::map<std::size_t, std::size_t> task_of;  // by operation
-  // Gradients in a group are in order among themselves, and the sum of all is in order with each.
-  const auto touch_group = [&](std::vector<Access>& accesses, ValueId value) {
-    if (const auto& grouped = plan.grouped[plan.owners[value.index].index])
-      add(accesses, read(groups_[grouped->group].data));
-  };
+void GraphModel::run(std::size_t index, UnitRange units) const {
+  const PreparedGraph::Task& task = prepared_->tasks()[index];
+  if (!is_placed()) return require(prepared_->run(task, units));
+  if (!task.kernel) return;
+  const Computed& computed = tasks_[index];
+  const Operation& operation = prepared_->graph().operations()[task.operation];
+  if (computed.on_host && is_on_host(operation.operands[0])) {
+    const std::int64_t layer = computed.task.place.updates_layer;
+    const auto place = [this, layer](ValueId owner) { return placed_on_host(owner, layer); };
+    const auto run = [&](UnitRange range) {
+      return prepared_->run(task, range, *computed.on_host, place, nullptr);
+    };
+    const std::int64_t all = computed.on_host->units();
+    if (divides()) return require(run(units));
+    require(options_.run_on_host ? options_.run_on_host(all, run) : run({0, all}));
+    return;
+  }
+  void* const scratch = prepared_->plan().scratch[task.operation]
+                            ? options_.placed->at(scratch_[task.operation])
+                            : nullptr;
+  require(prepared_->run(
+      task, units, *task.kernel, [this](ValueId owner) { return placed_on_device(owner); },
+      scratch));
+}
+
+void GraphModel::submit_sum(std::size_t index) {
+  Group& group = groups_[index];
+  const std::span<std::byte> bytes = prepared_->group(index);
+  const std::span values(reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float));
+  if (options_.served) {
+    submitter_->optimizer_step(group.sum.options(), group.gradients, values, group.served);
+    const Access counted = update(group.gradients);
+    submitter_->compute(group.count.options(), {&counted, 1}, [&group] { ++group.served.update; });
+  } else if (options_.shards_optimiser) {
+    submitter_->reduce_scatter(group.sum.options(), group.gradients, values);
+  } else {
+    submitter_->all_reduce(group.sum.options(), group.gradients, values);
+  }
+}
+
+void GraphModel::submit_gather(std::size_t index) {
+  const std::span<std::byte> bytes = prepared_->parameter_group(index);
+  submitter_->all_gather(groups_[index].gather.options(), groups_[index].parameters,
+                         {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)});
+}
+
+void GraphModel::submit_tasks() {
+  HOCKET_CHECK(submitter_, "the model is not attached");
+  for (Input& input : inputs_) {
+    submitter_->compute(input.load.options(), input.accesses, [this, &input] {
+      require(memory_.take(input.drawn.values, prepared_->bytes_of(input.value).data()));
+    });
+  }
+  for (const HostInput& input : host_inputs_) {
+    const Access written = hocket::write(input.data);
+    submitter_->compute(input.load.options(), {&written, 1}, [&input] {
+      require(host_kernel_memory().take(input.drawn.values, input.memory.get()));
+    });
+  }
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
-    const PreparedGraph::Task& task = prepared_->tasks()[i];
-    const Operation& operation = graph.operations()[task.operation];
-    std::vector<Access>& accesses = tasks_[i].accesses;
-    accesses.clear();
-    task_of[task.operation] = i;
-    for (const ValueId operand : operation.operands) {
-      touch_group(accesses, operand);
-      add(accesses, read(data_of(operand)));
-    }
-    for (std::size_t r = 0; r < graph.results(operation); ++r) {
-      const ValueId result = graph.result(operation, r);
-      touch_group(accesses, result);
-      add(accesses, write(data_of(result)));
-    }
-    if (plan.scratch[task.operation]) add(accesses, write(scratch_[task.operation]));
-  }
-  const auto data_of_block = [&](const ArenaBlock& block) {
-    return block.is_scratch ? scratch_[block.index] : data_[block.index];
-  };
-  for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    std::vector<Access>& accesses = tasks_[task_of.at(blocks_[i].place.first)].accesses;
-    for (const std::size_t before : before_[i])
-      add(accesses, write(data_of_block(blocks_[before])));
-  }
-  for (std::size_t i = 0; i < inputs_.size(); ++i)
-    loads_[i].accesses = {write(data_of(inputs_[i].value))};
-  for (auto& [name, kept] : kept_) {
-    std::vector<Access>& accesses = keeps_.find(name)->second.accesses;
-    accesses = {update(kept.data)};
-    add(accesses, read(data_of(kept.value)));
+    submit(i);
+    for (const std::size_t group : tasks_[i].sums_after) submit_sum(group);
+    for (const std::size_t group : tasks_[i].gathers_after) submit_gather(group);
   }
   for (std::size_t i = 0; i < moves_.size(); ++i) {
-    const PreparedGraph::Move& move = prepared_->moves()[i];
-    moves_[i].accesses = {read(data_of(move.from)), write(data_of(move.to))};
+    submitter_->compute(moves_[i].options(), move_accesses_[i],
+                        [this, i] { require(prepared_->run(prepared_->moves()[i])); });
   }
-}
-
-TaskOptions GraphModel::options_of(const Submitted& task) const {
-  return {.name = task.name, .priority = task.priority, .place = &task.place};
+  for (const Kept& kept : kept_) {
+    submitter_->compute(kept.task.options(), kept.accesses, [this, &kept] {
+      const std::byte* const value = is_placed() ? placed_on_device(owner_of(kept.value))
+                                                 : prepared_->bytes_of(kept.value).data();
+      require(memory_.keep(value, kept.steps.values));
+    });
+  }
 }
 
 void GraphModel::draw(std::int64_t step) {
   HOCKET_CHECK(drawn_ < options_.steps, "there are more steps than the training has");
   for (Input& input : inputs_) {
-    std::byte* const place =
-        input.drawn.data() + input.bytes * static_cast<std::size_t>(drawn_ % kDrawnSteps);
-    if (options_.draw) options_.draw(step, input.name, {place, input.bytes});
+    const StepValues& values = input.drawn.values;
+    const std::int64_t offset = drawn_ % values.count * values.bytes;
+    const std::span place(values.first + offset, static_cast<std::size_t>(values.bytes));
+    if (options_.draw) options_.draw(step, input.name, place);
+    for (const HostInput& copy : host_inputs_)
+      if (copy.value == input.value) std::ranges::copy(place, copy.drawn.values.first + offset);
   }
   ++drawn_;
-}
-
-void GraphModel::load(Input& input) {
-  const std::byte* const place =
-      input.drawn.data() + input.bytes * static_cast<std::size_t>(input.loaded % kDrawnSteps);
-  std::memcpy(prepared_->bytes_of(input.value).data(), place, input.bytes);
-  ++input.loaded;
-}
-
-void GraphModel::submit(std::size_t index) {
-  const Submitted& submitted = tasks_[index];
-  const PreparedGraph::Task& task = prepared_->tasks()[index];
-  // The executor reports what a task throws.
-  const auto run = [this, &task](UnitRange units) {
-    if (const auto done = prepared_->run(task, units); !done)
-      throw std::runtime_error(done.error().message);
-  };
-  if (submitted.place.dimensions.empty()) {
-    submitter_->compute(options_of(submitted), submitted.accesses, [run, &task] {
-      run({0, task.kernel->units()});
-    });
-  } else {
-    submitter_->compute_pieces(options_of(submitted), submitted.accesses,
-                               [run, &task](const TaskPiece& piece) {
-                                 run({piece.begin, std::min(piece.end, task.kernel->units())});
-                               });
-  }
-}
-
-void GraphModel::submit_tasks() {
-  HOCKET_CHECK(submitter_, "the model is not attached");
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    submitter_->compute(options_of(loads_[i]), loads_[i].accesses,
-                        [this, &input = inputs_[i]] { load(input); });
-  }
-  for (std::size_t i = 0; i < tasks_.size(); ++i) {
-    submit(i);
-    for (const std::size_t g : tasks_[i].sums_after) {
-      const std::span<std::byte> bytes = prepared_->group(g);
-      submitter_->all_reduce(
-          options_of(sums_[g]), groups_[g].data,
-          {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)});
-    }
-  }
-  for (std::size_t i = 0; i < moves_.size(); ++i) {
-    submitter_->compute(options_of(moves_[i]), moves_[i].accesses,
-                        [this, i] { prepared_->run(prepared_->moves()[i]); });
-  }
-  for (auto& [name, kept] : kept_) {
-    const Submitted& submitted = keeps_.find(name)->second;
-    submitter_->compute(options_of(submitted), submitted.accesses, [this, &kept = kept] {
-      std::memcpy(&kept.steps.at(kept.written++), prepared_->bytes_of(kept.value).data(),
-                  sizeof(float));
-    });
-  }
 }
 
 DataId GraphModel::first_gradient() {
@@ -384,10 +342,55 @@ DataId GraphModel::first_gradient() {
   return {};
 }
 
+MicroBatchMemory GraphModel::micro_batch_memory() const {
+  const std::int64_t each = prepared_->plan().micro_batch_bytes;
+  const auto limit = prepared_->limit_bytes();
+  if (is_placed() || each == 0 || !limit) return {};
+  // The memory that is allocated is no longer available, and is part of a limit that was given.
+  const std::int64_t kept = options_.micro_batches_kept * each;
+  const std::int64_t others = prepared_->allocated_bytes() - kept;
+  return {.bytes_each = each,
+          .limit_bytes = options_.memory_limit_bytes > 0 ? options_.memory_limit_bytes - others
+                                                         : *limit + kept};
+}
+
+Result<void> GraphModel::write(std::string_view parameter, std::span<const std::byte> bytes) {
+  const auto value = prepared_->graph().leaf(parameter);
+  HOCKET_CHECK(value, "a parameter of the graph");
+  const std::span<std::byte> to = prepared_->bytes_of(*value);
+  HOCKET_CHECK(bytes.size() == to.size(), "as many bytes as the parameter has");
+  if (!is_placed()) return memory_.write(to.data(), bytes);
+  if (!is_on_host(*value)) return memory_.write(placed_on_device(*value), bytes);
+  std::ranges::copy(bytes, to.begin());
+  return {};
+}
+
+Result<std::vector<std::byte>> GraphModel::read(std::string_view parameter) const {
+  const auto value = prepared_->graph().leaf(parameter);
+  HOCKET_CHECK(value, "a parameter of the graph");
+  const std::span<std::byte> from = prepared_->bytes_of(*value);
+  std::vector<std::byte> bytes(from.size());
+  if (is_placed() && is_on_host(*value)) {
+    std::ranges::copy(from, bytes.begin());
+    return bytes;
+  }
+  HOCKET_TRY(memory_.read(bytes, is_placed() ? placed_on_device(*value) : from.data()));
+  return bytes;
+}
+
 float GraphModel::output(std::string_view name, std::int64_t step) const {
-  const auto kept = kept_.find(name);
+  const auto kept = std::ranges::find(kept_, name, &Kept::name);
   HOCKET_CHECK(kept != kept_.end(), "an output of the graph that is a single number");
-  return kept->second.steps.at(static_cast<std::size_t>(step));
+  HOCKET_CHECK(step >= 0 && step < kept->steps.values.count, "a step of the training");
+  return reinterpret_cast<const float*>(kept->steps.values.first)[step];
+}
+
+std::int64_t GraphModel::optimiser_bytes() const {
+  std::int64_t bytes = 0;
+  for (const Operation& operation : prepared_->graph().operations())
+    if (operation.kind == OperationKind::parameter && is_optimiser_state(operation.name))
+      bytes += std::ssize(prepared_->bytes_of(operation.first_result));
+  return bytes;
 }
 
 }  // namespace hocket

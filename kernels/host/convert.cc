@@ -47,7 +47,8 @@ std::unique_ptr<Kernel> copy_kernel(KernelPlan plan, std::int64_t bytes) {
 
 MadeKernel make_convert(const KernelSignature& signature) {
   const NumberType from = signature.operands[0].numbers, to = signature.results[0].numbers;
-  KernelPlan plan{.units = signature.results[0].count()};
+  KernelPlan plan{.units = signature.results[0].count(),
+                  .unit_bytes = {{.each = number_bytes(to)}}};
   if (number_bytes(from) == number_bytes(to)) plan.in_place = {{0, 0}};
   if (from == to) return copy_kernel(std::move(plan), number_bytes(from));
   if (from == NumberType::bfloat16) return convert_from<Bfloat16>(to, std::move(plan));

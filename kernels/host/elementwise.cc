@@ -5,9 +5,9 @@
 
 #include "core/base/check.h"
 #include "kernels/host/host_kernel.h"
-#include "kernels/host/repeated.h"
 #include "kernels/host/vector_maths.h"
 #include "kernels/host/vectors.h"
+#include "kernels/repeated.h"
 
 namespace hocket {
 namespace {
@@ -23,7 +23,9 @@ std::vector<InPlace> in_place_of(const KernelSignature& signature) {
 }
 
 KernelPlan plan_of(const KernelSignature& signature) {
-  return {.units = signature.results[0].count(), .in_place = in_place_of(signature)};
+  return {.units = signature.results[0].count(),
+          .unit_bytes = {{.each = number_bytes(signature.results[0].numbers)}},
+          .in_place = in_place_of(signature)};
 }
 
 /// y = f(x). The loops copy pointers and counts out of what holds them; otherwise the compiler does

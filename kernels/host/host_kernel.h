@@ -43,6 +43,29 @@ std::unique_ptr<Kernel> host_kernel(KernelPlan plan, Run run) {
   return std::make_unique<HostKernel<Run>>(std::move(plan), std::move(run));
 }
 
+/// A kernel whose sums divide, too.
+template <class Run, class RunSummands>
+class SummingKernel final : public HostKernel<Run> {
+ public:
+  SummingKernel(KernelPlan plan, Run run, RunSummands run_summands)
+      : HostKernel<Run>(std::move(plan), std::move(run)), run_summands_(std::move(run_summands)) {}
+
+  Result<void> run_summands(const KernelCall& call, UnitRange range) const override {
+    HOCKET_CHECK(range.begin >= 0 && range.end <= this->summands(), "a range of the summands");
+    if (range.begin < range.end) run_summands_(call, range);
+    return {};
+  }
+
+ private:
+  const RunSummands run_summands_;
+};
+
+template <class Run, class RunSummands>
+std::unique_ptr<Kernel> summing_kernel(KernelPlan plan, Run run, RunSummands run_summands) {
+  return std::make_unique<SummingKernel<Run, RunSummands>>(std::move(plan), std::move(run),
+                                                           std::move(run_summands));
+}
+
 template <class Number = float>
 const Number* operand_of(const KernelCall& call, std::size_t i) {
   return static_cast<const Number*>(call.operands[i]);

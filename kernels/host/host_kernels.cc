@@ -10,7 +10,7 @@ using Kind = OperationKind;
 
 struct HostRow {
   Kind kind;
-  MakeKernel make;
+  MadeKernel (*make)(const KernelSignature& signature);
 };
 
 /// By kind, on float32.

@@ -8,7 +8,7 @@
 
 #include "core/base/check.h"
 #include "kernels/host/host_kernel.h"
-#include "kernels/host/repeated.h"
+#include "kernels/repeated.h"
 
 namespace hocket {
 namespace {

@@ -12,16 +12,18 @@
 
 #include "kernels/host/blas.h"
 #include "kernels/host/host_kernel.h"
-#include "kernels/host/repeated.h"
 #include "kernels/host/row_sums.h"
 #include "kernels/host/vector_maths.h"
 #include "kernels/host/vectors.h"
+#include "kernels/repeated.h"
 
 namespace hocket {
 namespace {
 
 /// Fewest rows of a unit: products of fewer are slower by some percent.
 constexpr std::int64_t kUnitRows = 256;
+/// Fewest summands of each number of a product in one of the parts into which sums divide.
+constexpr std::int64_t kSummandsOfPart = 16;
 /// Most units of a matrix, as far as the rows say: enough for all streams of a host.
 constexpr std::int64_t kMostUnits = 8;
 
@@ -45,6 +47,10 @@ struct ProductFacts {
   std::optional<std::size_t> kept_before, sums;       ///< results
 
   bool passes_again() const { return activation != Curve::none || gradient != Curve::none; }
+  /// Returns whether the sums of numbers divide, as those of gradients of weights do.
+  bool divides_sums() const {
+    return matrices == 1 && transposes_a && !transposes_b && !passes_again() && !bias;
+  }
 };
 
 /// Some rows of one matrix of the product, and where they are.
@@ -160,11 +166,25 @@ struct SumsOfALoop {
       return;
     }
     for (std::int64_t i = range.begin; i < range.end; ++i) sums[i] = 0;
-    for (std::int64_t k = 0; k < inner; ++k) {
+    add_columns(a, rows, {0, inner}, range, sums);
+  }
+
+  /// Adds up these rows of memory, of which these columns.
+  [[gnu::always_inline]] static inline void add_columns(const float* a, std::int64_t rows,
+                                                        UnitRange summed, UnitRange range,
+                                                        float* sums) {
+    for (std::int64_t k = summed.begin; k < summed.end; ++k) {
       const float* const from = a + k * rows;
 #pragma omp simd
       for (std::int64_t i = range.begin; i < range.end; ++i) sums[i] += from[i];
     }
+  }
+};
+
+struct AddColumnsLoop {
+  [[gnu::always_inline]] static inline void run(const float* a, std::int64_t rows, UnitRange summed,
+                                                float* sums) {
+    SumsOfALoop::add_columns(a, rows, summed, {0, rows}, sums);
   }
 };
 
@@ -196,6 +216,39 @@ void multiply_rows(const ProductFacts& facts, const KernelCall& call, const floa
   if (facts.transposes_a) summed = {0, summed.end == facts.rows ? facts.rows : 0};
   run_loop<SumsOfALoop>(a, facts.transposes_a, facts.rows, facts.inner, summed,
                         result_of(call, *facts.sums));
+}
+
+/// The bytes of a product's results that its units make; they have the same rows each.
+std::vector<UnitBytes> unit_bytes_of(const ProductFacts& facts, const KernelSignature& signature) {
+  constexpr auto kNumber = static_cast<std::int64_t>(sizeof(float));
+  std::vector<UnitBytes> bytes(signature.results.size(),
+                               {.each = facts.unit_rows * facts.columns * kNumber});
+  if (!facts.sums) return bytes;
+  if (facts.transposes_a) {
+    bytes[*facts.sums] = {.tail = facts.rows * kNumber};
+  } else {
+    bytes[*facts.sums] = {.each = facts.unit_rows * kNumber};
+  }
+  return bytes;
+}
+
+/// Computes some summands of a product that divides_sums().
+void multiply_summands(const ProductFacts& facts, const KernelCall& call, UnitRange range) {
+  const UnitRange summed{range.begin * kSummandsOfPart,
+                         std::min(range.end * kSummandsOfPart, facts.inner)};
+  const float* const a = operand_of(call, 0) + summed.begin * facts.rows;
+  const float* const b = operand_of(call, 1) + summed.begin * facts.columns;
+  float* const y = result_of(call);
+  const bool is_first = range.begin == 0;
+  if (is_first && facts.residual)
+    run_loop<PrefillLoop>(facts.rows, facts.columns, nullptr, operand_of(call, *facts.residual), y);
+  const float keeps = is_first && !facts.residual ? 0.0F : 1.0F;
+  blas_multiply(facts.rows, facts.columns, summed.end - summed.begin, 1, {a, facts.rows, true},
+                {b, facts.columns, false}, keeps, y, facts.columns);
+  if (!facts.sums) return;
+  float* const sums = result_of(call, *facts.sums);
+  if (is_first) std::fill_n(sums, facts.rows, 0.0F);
+  run_loop<AddColumnsLoop>(operand_of(call, 0), facts.rows, summed, sums);
 }
 
 std::optional<std::size_t> result_place(const KernelSignature& signature, std::string_view name) {
@@ -259,10 +312,11 @@ MadeKernel make_matmul(const KernelSignature& signature) {
   };
   const Repeated<2> matrices(batch, {batch_strides(0), batch_strides(1)});
   KernelPlan plan{.units = facts.matrices * facts.units};
+  if (facts.rows % facts.unit_rows == 0) plan.unit_bytes = unit_bytes_of(facts, signature);
   // The product is where the result is before an activation reads the residual.
   if (facts.residual && (!facts.passes_again() || facts.kept_before))
     plan.in_place = {{0, *facts.residual}};
-  return host_kernel(std::move(plan), [=, facts = facts](const KernelCall& call, UnitRange range) {
+  const auto run = [=, facts = facts](const KernelCall& call, UnitRange range) {
     std::int64_t unit = range.begin;
     each_row(
         matrices, range.begin / facts.units, (range.end - 1) / facts.units + 1,
@@ -281,7 +335,13 @@ MadeKernel make_matmul(const KernelSignature& signature) {
             }
           }
         });
-  });
+  };
+  if (!facts.divides_sums()) return host_kernel(std::move(plan), run);
+  plan.summands = (facts.inner + kSummandsOfPart - 1) / kSummandsOfPart;
+  return summing_kernel(std::move(plan), run,
+                        [facts = facts](const KernelCall& call, UnitRange range) {
+                          multiply_summands(facts, call, range);
+                        });
 }
 
 }  // namespace hocket

@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "kernels/host/host_kernel.h"
-#include "kernels/host/repeated.h"
 #include "kernels/host/row_sums.h"
 #include "kernels/host/vectors.h"
+#include "kernels/repeated.h"
 
 namespace hocket {
 namespace {

@@ -12,11 +12,11 @@ struct StepTimes {
   double forward_ns = 0, backward_ns = 0;
 };
 
-std::size_t group_of(std::string_view task, const Workload& workload) {
-  for (std::size_t i = 0; i < workload.tensors.size(); ++i) {
-    const std::string_view name = workload.tensors[i].name;
-    if (task.starts_with(name) && task.size() > name.size() && task[name.size()] == '.') return i;
-  }
+std::size_t group_of(std::string_view task, const Workload& workload,
+                     const LayerCostOptions& options) {
+  const std::string tensor = options.tensor_of(task);
+  for (std::size_t i = 0; i < workload.tensors.size(); ++i)
+    if (workload.tensors[i].name == tensor) return i;
   return workload.tensors.size() - 1;
 }
 
@@ -27,7 +27,7 @@ std::vector<LayerCost> layer_costs(const std::vector<TraceEvent>& events, const 
   std::vector<std::map<std::int64_t, StepTimes>> times(workload.tensors.size());
   for (const TraceEvent& event : events) {
     if (event.kind != TraceKind::compute || event.step < options.warmup) continue;
-    StepTimes& step = times[group_of(event.name, workload)][event.step];
+    StepTimes& step = times[group_of(event.name, workload, options)][event.step];
     (options.is_backward(event.name) ? step.backward_ns : step.forward_ns) +=
         static_cast<double>(event.end_ns - event.begin_ns);
   }

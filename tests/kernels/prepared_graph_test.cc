@@ -32,9 +32,22 @@ class CountedMemory final : public KernelMemory {
     taken_ += bytes;
     return host_kernel_memory().allocate(bytes);
   }
-  void copy(std::byte* to, const std::byte* from, std::int64_t bytes) override {
+  Result<Block> allocate_on_host(std::int64_t bytes) override { return allocate(bytes); }
+  Result<void> write(std::byte* to, std::span<const std::byte> from) override {
+    return host_kernel_memory().write(to, from);
+  }
+  Result<void> read(std::span<std::byte> to, const std::byte* from) override {
+    return host_kernel_memory().read(to, from);
+  }
+  Result<void> copy(std::byte* to, const std::byte* from, std::int64_t bytes) override {
     ++copies_;
-    host_kernel_memory().copy(to, from, bytes);
+    return host_kernel_memory().copy(to, from, bytes);
+  }
+  Result<void> take(const StepValues& values, std::byte* to) override {
+    return host_kernel_memory().take(values, to);
+  }
+  Result<void> keep(const std::byte* from, const StepValues& values) override {
+    return host_kernel_memory().keep(from, values);
   }
 
   std::int64_t taken() const { return taken_; }

@@ -42,7 +42,7 @@ gzip -dc "$root/usr/share/man/man1/hocket-tune.1.gz" | grep -q '^.TH HOCKET' ||
 within bash -euc 'source /usr/share/bash-completion/completions/hocket
   COMP_WORDS=(hocket stu) COMP_CWORD=1 && _hocket && [[ ${COMPREPLY[*]} == studies ]]' ||
   fail "bash does not complete"
-within python3 -c 'import hocket, hocket.library; hocket.library.library()' ||
+within python3 -c 'import hocket, hocket.graph, hocket.library; hocket.library.library()' ||
   fail "python3 cannot import hocket"
 [ -d "$root/usr/share/hocket/python/hocket/__pycache__" ] || fail "the modules are not compiled"
 within /usr/libexec/hocket/gpt2 --help >/dev/null || fail "the job of the demo does not start"

@@ -47,7 +47,8 @@ for file in bin/hocket libexec/hocket/gpt2 $(cd "$root/$packages/hocket" && echo
 done
 as_user hocket doctor >"$work/log" || { cat "$work/log" >&2; fail "hocket doctor"; }
 ! grep -E '^(client library|Python package) +(missing|wrong)' "$work/log" || fail "hocket doctor"
-as_user python3 -c 'import hocket, hocket.library; hocket.library.library()' || fail "import hocket"
+as_user python3 -c 'import hocket, hocket.graph, hocket.library; hocket.library.library()' ||
+  fail "import hocket"
 as_user hocket nccl -- sh -ec '
   python3 -c "import ctypes, sys
 for kind, table in ((\"tuner\", \"ncclTunerPlugin_v5\"), (\"profiler\", \"ncclProfiler_v5\")):

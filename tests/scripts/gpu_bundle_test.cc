@@ -68,7 +68,7 @@ TEST_F(GpuBundle, StartsElsewhereAndSkipsForWantOfADevice) {
   // On the host the job trains with the bundle's libraries alone.
   EXPECT_EQ(row("gpt2-host")["status"], "passed") << said;
   EXPECT_EQ(row("gpt2-ranks-host")["status"], "passed") << said;
-  for (const char* part : {"cuda_gpu_test", "gpt2_kernels_gpu_test", "cupti_device_test",
+  for (const char* part : {"cuda_gpu_test", "cuda_kernels_gpu_test", "cupti_device_test",
                            "nccl_gpu_test", "gpt2_gpu_job_test", "gpt2-float32-tasks",
                            "gpt2-bfloat16-graph", "gpt2-ranks", "sanitizer", "benchmarks"}) {
     EXPECT_EQ(row(part)["status"], "skipped") << part << ": " << row(part)["note"];

@@ -47,7 +47,7 @@ void add_space_options(CLI::App& verb, TuneOptions& options, std::vector<CLI::Op
               "NAME=int:LO..HI[:log], NAME=float:LO..HI[:log], NAME=levels:1,2,4, "
               "NAME=choice:A,B,C, NAME=A,B,C (levels if all are numbers) or NAME=bool (0 "
               "and 1; {NAME?--x:--no-x} is a flag), or the NAME of a knob, such as primitive or "
-              "regions.backward_layer1.bucket_bytes; repeat it (default: those knobs of "
+              "regions.backward_block1.bucket_bytes; repeat it (default: those knobs of "
               "the scheduler that do not partition steps, and communication for a "
               "job with parameter servers). The choice unset leaves the variable and "
               "the option with {NAME} out; \\unset is the word")

@@ -30,14 +30,13 @@ PlacedMemory::~PlacedMemory() {
   driver_.destroy_stream(stream_);
 }
 
-void PlacedMemory::add(DataId data, void* host, std::size_t bytes) {
+void PlacedMemory::add(DataId data, const OffloadedData& added) {
   if (data.index >= items_.size()) items_.resize(data.index + 1);
-  items_[data.index] = {.host = host, .bytes = bytes};
+  items_[data.index] = {.data = added};
 }
 
 PlacedMemory::Item& PlacedMemory::known(DataId data) {
-  HOCKET_CHECK(data.index < items_.size() && items_[data.index].bytes > 0,
-               "a data item that was not added");
+  HOCKET_CHECK(has(data), "a data item that was not added");
   return items_[data.index];
 }
 
@@ -50,15 +49,17 @@ void* PlacedMemory::at(DataId data) const {
 Result<void> PlacedMemory::copy_homes(bool to_host) {
   for (const Item& item : items_) {
     const std::int64_t begin = item.address.address_bytes;
-    if (item.address.home != PlacementSite::device || !item.host || begin == kNotOnDevice) continue;
+    if (item.address.home != PlacementSite::device || !item.data.host || begin == kNotOnDevice)
+      continue;
     std::byte* const device = memory_ + begin;
-    HOCKET_TRY(to_host ? driver_.copy(item.host, device, item.bytes, stream_)
-                       : driver_.copy(device, item.host, item.bytes, stream_));
+    const auto bytes = static_cast<std::size_t>(item.data.bytes);
+    HOCKET_TRY(to_host ? driver_.copy(item.data.host, device, bytes, stream_)
+                       : driver_.copy(device, item.data.host, bytes, stream_));
   }
   return driver_.synchronize(stream_);
 }
 
-Result<void> PlacedMemory::clear() {
+Result<void> PlacedMemory::forget() {
   HOCKET_TRY(driver_.use_device());
   HOCKET_TRY(copy_homes(true));
   items_.clear();
@@ -80,20 +81,22 @@ Result<void> PlacedMemory::place(std::span<const DataAddress> data) {
 
 void PlacedMemory::copy_to_device(DataId data) {
   const Item& item = known(data);
-  HOCKET_CHECK(item.host, "data of the device alone are not copied");
-  const auto ok = driver_.copy(at(data), item.host, item.bytes, this_device_task().stream);
+  HOCKET_CHECK(item.data.host, "data of the device alone are not copied");
+  const auto ok = driver_.copy(at(data), item.data.host, static_cast<std::size_t>(item.data.bytes),
+                               this_device_task().stream);
   if (!ok) throw std::runtime_error(ok.error().message);
 }
 
 void PlacedMemory::copy_to_host(DataId data) {
   const Item& item = known(data);
-  HOCKET_CHECK(item.host, "data of the device alone are not copied");
-  const auto ok = driver_.copy(item.host, at(data), item.bytes, this_device_task().stream);
+  HOCKET_CHECK(item.data.host, "data of the device alone are not copied");
+  const auto ok = driver_.copy(item.data.host, at(data), static_cast<std::size_t>(item.data.bytes),
+                               this_device_task().stream);
   if (!ok) throw std::runtime_error(ok.error().message);
 }
 
 std::span<float> PlacedMemory::on_device(DataId data, std::span<float> values) {
-  const auto* const host = static_cast<const float*>(known(data).host);
+  const auto* const host = static_cast<const float*>(known(data).data.host);
   const auto offset = host ? values.data() - host : 0;
   return {static_cast<float*>(at(data)) + offset, values.size()};
 }

@@ -4,8 +4,7 @@
 // every data item has its address, and pinned memory of the host. Copies are put into the stream of
 // the task that runs them (device_task.h).
 //
-// Data are added, and at() and host() are called, by any one thread at a time while no task runs,
-// or in the bodies of tasks.
+// Threading as in OffloadMemory.
 
 #include <cstdint>
 #include <memory>
@@ -26,17 +25,15 @@ class PlacedMemory final : public OffloadMemory {
   PlacedMemory(const PlacedMemory&) = delete;
   PlacedMemory& operator=(const PlacedMemory&) = delete;
 
-  /// Adds a data item. `host` is pinned memory of its size, which outlives this; null for data
-  /// that are never on the host. Data that no task accesses need not be added.
-  void add(DataId data, void* host, std::size_t bytes);
-  /// Moves all values to the host and forgets the data, so that others can take their numbers.
-  Result<void> clear();
-
-  bool has(DataId data) const { return data.index < items_.size() && items_[data.index].bytes > 0; }
-  /// Returns where the device has the item; null where it never does.
-  void* at(DataId data) const;
-  /// Returns where the item's value is between two steps.
-  PlacementSite home(DataId data) const { return items_[data.index].address.home; }
+  Result<void> forget() override;
+  /// Memory of the host must be pinned.
+  void add(DataId data, const OffloadedData& added) override;
+  bool has(DataId data) const {
+    return data.index < items_.size() && items_[data.index].data.bytes > 0;
+  }
+  /// Requires an item that was added, as home() does.
+  void* at(DataId data) const override;
+  PlacementSite home(DataId data) const override { return items_[data.index].address.home; }
 
   std::int64_t device_memory_bytes() const override { return limit_bytes_; }
   Result<void> place(std::span<const DataAddress> data) override;
@@ -46,8 +43,7 @@ class PlacedMemory final : public OffloadMemory {
 
  private:
   struct Item {
-    void* host = nullptr;
-    std::size_t bytes = 0;
+    OffloadedData data;
     /// Initially all are on the host.
     DataAddress address{.data = {}, .home = PlacementSite::host};
   };

@@ -9,7 +9,9 @@
 #include <string>
 #include <utility>
 
+#include "core/graph/passes/micro_batches.h"
 #include "core/graph/passes/optimiser.h"
+#include "core/graph/region.h"
 
 namespace hocket {
 namespace {
@@ -44,6 +46,7 @@ class Owners {
       const auto leaf = graph.leaf(output.name.substr(updated_name("").size()));
       if (leaf) homes_.emplace(output.value, *leaf);
     }
+    extend_homes();
     // A reshape keeps what it is a reshape of.
     for (std::size_t i = end; i-- > 0;) {
       const Operation& operation = graph.operations()[i];
@@ -98,6 +101,26 @@ class Owners {
     }
     return found;
   }
+  /// A value that is only used to make what a parameter is after the step may be in its memory,
+  /// too.
+  void extend_homes() {
+    std::vector<int> uses(graph_.values());
+    for (const Operation& operation : graph_.operations())
+      for (const ValueId operand : operation.operands) ++uses[operand.index];
+    for (const GraphOutput& output : graph_.outputs()) ++uses[output.value.index];
+    for (std::size_t i = graph_.operations().size(); i-- > 0;) {
+      const Operation& operation = graph_.operations()[i];
+      const auto home = homes_.find(operation.first_result);
+      if (home == homes_.end()) continue;
+      for (const std::size_t o : in_place_operands(graph_, operation, 0)) {
+        const ValueId operand = operation.operands[o];
+        const bool is_leaf = graph_.operations()[graph_.producer(operand)].kind <= Kind::parameter;
+        if (is_leaf || uses[operand.index] > 1) continue;
+        homes_.emplace(operand, home->second);
+        break;
+      }
+    }
+  }
   void extend(ValueId value, ValueId view) {
     last_uses_[value.index] = std::max(last_uses_[value.index], last_uses_[view.index]);
   }
@@ -120,6 +143,8 @@ class Owners {
 struct Block {
   std::optional<MemoryPlace>* owner = nullptr;
   MemoryPlace place;
+  /// The micro-batch outside of which nobody uses it.
+  std::optional<std::int64_t> micro_batch = {};
 };
 
 bool is_at_the_same_time(const MemoryPlace& one, const MemoryPlace& other) {
@@ -228,6 +253,49 @@ void place_by_time(std::vector<Block>& blocks) {
     block.place.offset_bytes = free.take(block.place.bytes);
     ends.emplace(block.place.last, &block.place);
   }
+}
+
+/// Places blocks by the better method, and returns the end of their arena.
+std::int64_t place_blocks(std::vector<Block>& blocks) {
+  place_by_time(blocks);
+  if (blocks.size() <= kMostBySize) {
+    std::vector<Block> others = blocks;
+    place_by_size(others);
+    if (end_of(others) < end_of(blocks)) blocks = std::move(others);
+  }
+  return end_of(blocks);
+}
+
+/// Returns the blocks for which `takes` is true.
+template <class Takes>
+std::vector<Block> blocks_that(const std::vector<Block>& blocks, Takes takes) {
+  std::vector<Block> taken;
+  std::ranges::copy_if(blocks, std::back_inserter(taken), takes);
+  return taken;
+}
+
+/// Gives micro-batches arenas of their own in turn, behind one for what belongs to none of them.
+void place_apart(std::vector<Block>& blocks, std::int64_t kept, MemoryPlan& plan) {
+  std::vector<Block> placed =
+      blocks_that(blocks, [](const Block& block) { return !block.micro_batch; });
+  const std::int64_t shared = place_blocks(placed);
+  std::vector<std::vector<Block>> arenas;
+  for (std::int64_t i = 0; i < kept; ++i) {
+    arenas.push_back(blocks_that(blocks, [&](const Block& block) {
+      return block.micro_batch && *block.micro_batch % kept == i;
+    }));
+    plan.micro_batch_bytes = std::max(plan.micro_batch_bytes, place_blocks(arenas.back()));
+  }
+  std::int64_t begin = shared;
+  for (std::vector<Block>& arena : arenas) {
+    for (Block& block : arena) {
+      block.place.offset_bytes += begin;
+      placed.push_back(block);
+    }
+    begin += plan.micro_batch_bytes;
+  }
+  blocks = std::move(placed);
+  plan.arena_bytes = begin;
 }
 
 /// Keeps the most bytes that live at the same time.
@@ -353,6 +421,11 @@ Result<MemoryPlan> plan_memory(const Graph& graph, const MemoryOptions& options)
                    "slack: expected 0 to " + std::to_string(kMostSlack) + " operations, found " +
                        std::to_string(options.slack_operations));
   }
+  if (options.micro_batches_kept < 1 || options.micro_batches_kept > kMostMicroBatches) {
+    return failure(ErrorCode::invalid_argument, "micro-batches that are kept: expected 1 to " +
+                                                    std::to_string(kMostMicroBatches) + ", found " +
+                                                    std::to_string(options.micro_batches_kept));
+  }
   HOCKET_TRY(check_bytes(graph, options.scratch_bytes));
   MemoryPlan plan;
   Owners owners(graph, options.slack_operations);
@@ -363,7 +436,15 @@ Result<MemoryPlan> plan_memory(const Graph& graph, const MemoryOptions& options)
   std::vector<Block> blocks;
   const auto add = [&](std::optional<MemoryPlace>& owner, std::int64_t bytes, std::size_t first,
                        std::size_t last) {
-    blocks.push_back({&owner, {0, aligned(bytes, options.alignment_bytes), first, last}});
+    const std::size_t end = graph.operations().size();
+    const auto slack = static_cast<std::size_t>(options.slack_operations);
+    const auto of_first = micro_batch_of(graph.operations()[first].region);
+    const bool is_within =
+        last < end && of_first == micro_batch_of(graph.operations()[last].region);
+    blocks.push_back(
+        {&owner,
+         {0, aligned(bytes, options.alignment_bytes), first, std::min(last + slack, end)},
+         is_within ? of_first : std::nullopt});
   };
   for (std::size_t i = 0; i < graph.operations().size(); ++i) {
     const Operation& operation = graph.operations()[i];
@@ -374,21 +455,19 @@ Result<MemoryPlan> plan_memory(const Graph& graph, const MemoryOptions& options)
       if (operation.kind == Kind::input) plan.input_bytes += bytes;
       if (operation.kind <= Kind::parameter || plan.owners[value.index] != value) continue;
       if (plan.grouped[value.index]) continue;
-      const std::size_t last =
-          owners.last(value) + static_cast<std::size_t>(options.slack_operations);
-      add(plan.places[value.index], bytes, i, std::min(last, graph.operations().size()));
+      add(plan.places[value.index], bytes, i, owners.last(value));
     }
     if (i < options.scratch_bytes.size() && options.scratch_bytes[i] > 0)
       add(plan.scratch[i], options.scratch_bytes[i], i, i);
   }
   find_fullest(blocks, graph.operations().size(), plan);
-  place_by_time(blocks);
-  if (blocks.size() <= kMostBySize) {
-    std::vector<Block> others = blocks;
-    place_by_size(others);
-    if (end_of(others) < end_of(blocks)) blocks = std::move(others);
+  if (options.micro_batches_kept > 1) {
+    place_apart(blocks, options.micro_batches_kept, plan);
+  } else {
+    auto first = blocks_that(blocks, [](const Block& block) { return block.micro_batch == 0; });
+    plan.micro_batch_bytes = place_blocks(first);
+    plan.arena_bytes = place_blocks(blocks);
   }
-  plan.arena_bytes = end_of(blocks);
   for (const Block& block : blocks) *block.owner = block.place;
   return plan;
 }

@@ -20,6 +20,9 @@ struct MemoryOptions {
   /// other; where several run at the same time, what needs memory would wait for what uses it, so
   /// this is memory given for time. At most kMostSlack.
   std::int64_t slack_operations = 0;
+  /// Micro-batches that have memory of their own, so that they need not wait for each other: number
+  /// i has that of number i - micro_batches_kept. From 1 to kMostMicroBatches; 1: all values share.
+  std::int64_t micro_batches_kept = 1;
   /// By operation: memory that its kernel needs while it runs. Empty: none.
   std::vector<std::int64_t> scratch_bytes = {};
   /// Values that have memory of their own, outside of the arena, one after the other: gradients
@@ -57,6 +60,9 @@ struct MemoryPlan {
   /// By operation: the place of its scratch memory.
   std::vector<std::optional<MemoryPlace>> scratch;
   std::int64_t arena_bytes = 0;
+  /// The part of the arena that each micro-batch which is kept has, and which each further one
+  /// would take; 0 for a graph without micro-batches.
+  std::int64_t micro_batch_bytes = 0;
   /// Most bytes that live at the same time, rounded up to the alignment: no arena can be smaller.
   std::int64_t live_bytes = 0;
   /// An operation at which so many live.
@@ -72,8 +78,8 @@ struct MemoryPlan {
 /// in_place_operands(). Values that an output needs live to the end. Blocks are placed by two
 /// methods, of which the smaller arena is taken: best fit in the order of time; and, where there
 /// are not too many, the largest first, each as low as it fits (Pisarchyk & Lee, "Efficient memory
-/// management for deep neural net inference", 2020, section 5.2). invalid_argument for an alignment
-/// that is none, and for groups whose values cannot have memory of their own.
+/// management for deep neural net inference", 2020, section 5.2). invalid_argument for options out
+/// of their ranges, and for groups whose values cannot have memory of their own.
 Result<MemoryPlan> plan_memory(const Graph& graph, const MemoryOptions& options = {});
 
 /// Returns the operands over which an operation may write a result, in the order of preference: its

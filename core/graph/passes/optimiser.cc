@@ -1,8 +1,10 @@
 #include "core/graph/passes/optimiser.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -37,20 +39,19 @@ class Optimiser {
 
   Result<Graph> run() {
     HOCKET_TRY(find_trained());
-    const bool waits_for_all =
-        options_.ranks > 1 || options_.clip_norm > 0 || copy_.from().leaf(kLossScale).has_value();
-    if (waits_for_all) {
-      for (const Operation& operation : copy_.from().operations()) copy_.copy(operation);
-      for (Trained& trained : trained_) trained.gradient = copy_.at(trained.derived).id();
+    if (!needs_means()) {
+      add_inputs();
+      update_as_they_come();
+      add_outputs();
+      return copy_.take();
     }
-    if (options_.ranks > 1) add_means();
+    for (const Operation& operation : copy_.from().operations()) copy_.copy(operation);
+    for (Trained& trained : trained_) trained.gradient = copy_.at(trained.derived).id();
+    if (sums()) add_means();
     add_inputs();
     add_loss_scale();
     if (options_.clip_norm > 0) add_clipping();
-    if (waits_for_all)
-      for (Trained& trained : trained_) update(trained);
-    else
-      update_as_they_come();
+    for (Trained& trained : trained_) update(trained);
     add_outputs();
     return copy_.take();
   }
@@ -70,7 +71,11 @@ class Optimiser {
                    "no output is the gradient of a parameter; differentiate before");
   }
 
+  bool sums() const { return options_.ranks > 1 || options_.sums || is_served(); }
+  bool is_served() const { return options_.method == OptimiserMethod::served; }
+
   void add_inputs() {
+    if (is_served()) return;
     const auto region = builder_.at(kUpdate);
     rate_ = builder_.input("rate", kNumber).id();
     if (options_.method == OptimiserMethod::adamw)
@@ -78,25 +83,36 @@ class Optimiser {
   }
 
   /// Updates each parameter as soon as its gradient is there and it is used no more, so that the
-  /// gradient need not be kept.
+  /// gradient need not be kept. Gradients that are summed are there when all of their part of the
+  /// model are, which are summed together.
   void update_as_they_come() {
     const Graph& graph = copy_.from();
     std::vector<std::size_t> last_uses(graph.values());
     for (std::size_t i = 0; i < graph.operations().size(); ++i)
       for (const ValueId operand : graph.operations()[i].operands) last_uses[operand.index] = i;
-    std::vector<std::vector<std::size_t>> ready(graph.operations().size());
-    for (std::size_t i = 0; i < trained_.size(); ++i) {
-      const std::size_t derived = graph.producer(trained_[i].derived);
-      const ValueId parameter = trained_[i].parameter->first_result;
-      ready[std::max({derived, graph.producer(parameter), last_uses[parameter.index]})].push_back(
-          i);
+    std::map<std::string, std::size_t> last_of_part;
+    for (const Trained& trained : trained_) {
+      std::size_t& last = last_of_part[part_of_model(trained.parameter->region)];
+      last = std::max(last, graph.producer(trained.derived));
     }
+    std::vector<std::vector<std::size_t>> made(graph.operations().size()), ready(made.size());
+    for (std::size_t i = 0; i < trained_.size(); ++i) {
+      const Trained& trained = trained_[i];
+      const ValueId parameter = trained.parameter->first_result;
+      const std::size_t derived = graph.producer(trained.derived);
+      made[derived].push_back(i);
+      const std::size_t there =
+          sums() ? last_of_part[part_of_model(trained.parameter->region)] : derived;
+      ready[std::max({there, graph.producer(parameter), last_uses[parameter.index]})].push_back(i);
+    }
+    std::set<ValueId> shared = shared_values();
     for (std::size_t i = 0; i < ready.size(); ++i) {
       copy_.copy(graph.operations()[i]);
-      for (const std::size_t of : ready[i]) {
+      for (const std::size_t of : made[i]) {
         trained_[of].gradient = copy_.at(trained_[of].derived).id();
-        update(trained_[of]);
+        if (sums()) add_sum(trained_[of], shared);
       }
+      for (const std::size_t of : ready[i]) update(trained_[of]);
     }
   }
 
@@ -104,7 +120,7 @@ class Optimiser {
     for (const GraphOutput& output : copy_.from().outputs())
       if (!output.name.starts_with(gradient_name("")))
         builder_.output(output.name, copy_.at(output.value));
-    if (options_.ranks > 1)
+    if (sums())
       for (const Trained& trained : trained_)
         builder_.output(gradient_name(trained.parameter->name), builder_.value(trained.sum));
     for (const auto& [name, value] : scale_outputs_) builder_.output(name, builder_.value(value));
@@ -113,26 +129,44 @@ class Optimiser {
         builder_.output(updated_name(name), builder_.value(value));
   }
 
-  /// Gives gradients values of their own, to be summed, and keeps the means.
-  void add_means() {
-    const Graph& graph = copy_.from();
+  /// Returns values that others use, too, or that have no memory of their own.
+  std::set<ValueId> shared_values() const {
     std::set<ValueId> shared;
-    for (const Operation& operation : graph.operations()) {
+    for (const Operation& operation : copy_.from().operations()) {
       shared.insert(operation.operands.begin(), operation.operands.end());
       // A reshape has the memory of another value, and leaves have theirs.
       if (operation.kind <= Kind::constant || operation.kind == Kind::reshape)
         shared.insert(operation.first_result);
     }
+    return shared;
+  }
+
+  /// Gives a gradient a value of its own, to be summed.
+  void add_sum(Trained& trained, std::set<ValueId>& shared) {
+    Value sum = builder_.value(trained.gradient);
+    if (!shared.insert(trained.derived).second) {
+      const Graph& graph = copy_.from();
+      const auto region = builder_.at(graph.operations()[graph.producer(trained.derived)].region);
+      sum = convert(sum, sum.type().numbers);
+    }
+    trained.sum = trained.gradient = sum.id();
+  }
+
+  /// Sums all gradients, and makes means of them.
+  void add_means() {
+    std::set<ValueId> shared = shared_values();
     for (Trained& trained : trained_) {
-      Value sum = builder_.value(trained.gradient);
-      if (!shared.insert(trained.derived).second) {
-        const auto region = builder_.at(graph.operations()[graph.producer(trained.derived)].region);
-        sum = convert(sum, sum.type().numbers);
-      }
-      trained.sum = sum.id();
+      add_sum(trained, shared);
       const auto region = builder_.at(trained.parameter->region + std::string(kUpdate));
+      const Value sum = builder_.value(trained.sum);
       trained.gradient = (sum * (1.0 / static_cast<double>(options_.ranks))).id();
     }
+  }
+
+  /// Returns whether something but the optimiser needs the means of gradients; it takes sums.
+  bool needs_means() const { return options_.clip_norm > 0 || copy_.from().leaf(kLossScale); }
+  double gradient_scale() const {
+    return needs_means() ? 1 : 1.0 / static_cast<double>(options_.ranks);
   }
 
   /// Keeps whether all gradients are finite, and adds what becomes of the loss scale.
@@ -191,6 +225,11 @@ class Optimiser {
     Value gradient = builder_.value(trained.gradient);
     if (factor_) gradient = gradient * converted(builder_.value(*factor_), type.numbers);
     const double decay = type.shape.size() >= 2 ? options_.weight_decay : 0;
+    if (is_served()) {
+      const double keep = 1 - options_.served_rate * decay;
+      const Value kept = keep < 1 ? before * keep : before;
+      return give(trained, parameter.name, kept - gradient, before);
+    }
     const auto state = [&](const char* name) { return std::string(name) + "/" + parameter.name; };
     if (options_.method == OptimiserMethod::adamw) {
       const Value first = builder_.named_parameter(state("first_moment"), type);
@@ -201,7 +240,8 @@ class Optimiser {
           {{"beta1", options_.beta1},
            {"beta2", options_.beta2},
            {"epsilon", options_.epsilon},
-           {"weight_decay", decay}});
+           {"weight_decay", decay},
+           {"gradient_scale", gradient_scale()}});
       give(trained, parameter.name, after[0], before);
       give(trained, state("first_moment"), after[1], first);
       give(trained, state("second_moment"), after[2], second);
@@ -210,7 +250,9 @@ class Optimiser {
     const Value velocity = builder_.named_parameter(state("velocity"), type);
     const auto after =
         builder_.add_all(Kind::sgd, {before, gradient, velocity, builder_.value(*rate_)},
-                         {{"momentum", options_.momentum}, {"weight_decay", decay}});
+                         {{"momentum", options_.momentum},
+                          {"weight_decay", decay},
+                          {"gradient_scale", gradient_scale()}});
     give(trained, parameter.name, after[0], before);
     give(trained, state("velocity"), after[1], velocity);
   }
@@ -256,6 +298,13 @@ Result<Graph> add_optimiser(const Graph& graph, const OptimiserOptions& options)
     return failure(ErrorCode::invalid_argument, "ranks: expected 1 to " +
                                                     std::to_string(kMostRanks) + ", found " +
                                                     std::to_string(options.ranks));
+  }
+  if (options.method == OptimiserMethod::served &&
+      (options.clip_norm > 0 || graph.leaf(kLossScale).has_value())) {
+    return failure(
+        ErrorCode::invalid_argument,
+        "servers make steps of the sums that ranks send; they can neither clip gradients "
+        "nor remove a loss scale");
   }
   return Optimiser(graph, options).run();
 }

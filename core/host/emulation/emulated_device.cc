@@ -30,20 +30,22 @@ const EmulatedDevice::Item& EmulatedDevice::item(DataId data) const {
   return data.index < items_.size() ? items_[data.index] : kNone;
 }
 
-void EmulatedDevice::forget() {
+Result<void> EmulatedDevice::forget() {
   bring_home();
   items_.clear();
+  return {};
 }
 
 void EmulatedDevice::add(DataId data, const OffloadedData& added) {
-  HOCKET_CHECK(!added.is_kept || added.host || added.size == 0,
+  HOCKET_CHECK(!added.is_kept || added.host || added.bytes == 0,
                "a value between steps may have its home on the host");
+  HOCKET_CHECK(added.bytes % sizeof(float) == 0, "the device's memory is of floats");
   item_to_change(data) = {.data = added};
 }
 
 void EmulatedDevice::bring_home() {
   for (Item& each : items_) {
-    if (each.is_at_home_on_device()) std::ranges::copy(values_of(each), each.data.host);
+    if (each.is_at_home_on_device()) std::ranges::copy(values_of(each), host_values(each).begin());
     each.address_bytes = kNotOnDevice;
     each.home = PlacementSite::host;
   }
@@ -93,8 +95,12 @@ std::span<float> EmulatedDevice::on_device(DataId data, std::span<float> values)
   const Item& of = item(data);
   // A collective of the job's own has no memory on the device.
   if (of.address_bytes == kNotOnDevice) return values;
-  HOCKET_CHECK(of.data.size == values.size(), "a collective is of a whole item");
+  HOCKET_CHECK(size_of(of) == values.size(), "a collective is of a whole item");
   return values_of(of);
+}
+
+void* EmulatedDevice::at(DataId data) const {
+  return is_on_device(data) ? device_values(data).data() : nullptr;
 }
 
 std::span<float> EmulatedDevice::device_values(DataId data) const {
@@ -107,8 +113,7 @@ std::int64_t EmulatedDevice::highest_address_bytes() const {
   std::int64_t highest = 0;
   for (const Item& each : items_) {
     if (each.address_bytes == kNotOnDevice) continue;
-    const auto bytes = static_cast<std::int64_t>(each.data.size * sizeof(float));
-    highest = std::max(highest, each.address_bytes + bytes);
+    highest = std::max(highest, each.address_bytes + each.data.bytes);
   }
   return highest;
 }

@@ -34,22 +34,17 @@ struct EmulatedDeviceSpec {
   bool operator==(const EmulatedDeviceSpec&) const = default;
 };
 
-/// A piece of data that a placed step may have on the device.
-struct OffloadedData {
-  std::size_t size = 0;   ///< floats
-  float* host = nullptr;  ///< memory of the host for it; null: it is never on the host
-  bool is_kept = false;   ///< has a value between steps; then it has memory of the host
-};
-
 class EmulatedDevice final : public OffloadMemory {
  public:
   /// `clock` must outlive the device. Returns unavailable where there is no such memory.
   static Result<std::unique_ptr<EmulatedDevice>> create(const EmulatedDeviceSpec& device,
                                                         const Clock& clock);
 
-  /// Moves all values to the host and forgets the data, whose numbers may be given to others.
-  void forget();
-  void add(DataId data, const OffloadedData& added);
+  Result<void> forget() override;
+  /// Requires whole floats.
+  void add(DataId data, const OffloadedData& added) override;
+  void* at(DataId data) const override;
+  PlacementSite home(DataId data) const override { return item(data).home; }
 
   std::int64_t device_memory_bytes() const override { return arena_.bytes(); }
   /// Values that live within a step become NaN, so that reading a value that nothing wrote shows.
@@ -60,8 +55,6 @@ class EmulatedDevice final : public OffloadMemory {
 
   /// Returns whether the data have a range on the device.
   bool is_on_device(DataId data) const { return item(data).address_bytes != kNotOnDevice; }
-  /// Returns the memory that holds the value between two steps.
-  PlacementSite home(DataId data) const { return item(data).home; }
   /// Returns the range on the device; the data must have one.
   std::span<float> device_values(DataId data) const;
   /// Returns the end of the highest range that data have on the device.
@@ -84,9 +77,14 @@ class EmulatedDevice final : public OffloadMemory {
   Item& item_to_change(DataId data);
   const Item& item(DataId data) const;
   std::span<float> values_of(const Item& item) const {
-    return arena_.floats(item.address_bytes, item.data.size);
+    return arena_.floats(item.address_bytes, size_of(item));
   }
-  static std::span<float> host_values(const Item& item) { return {item.data.host, item.data.size}; }
+  static std::size_t size_of(const Item& item) {
+    return static_cast<std::size_t>(item.data.bytes) / sizeof(float);
+  }
+  static std::span<float> host_values(const Item& item) {
+    return {static_cast<float*>(item.data.host), size_of(item)};
+  }
   void bring_home();
   /// `direction` is held by one copy at a time.
   void copy(std::mutex& direction, std::span<const float> from, std::span<float> to);

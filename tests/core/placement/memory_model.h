@@ -28,6 +28,14 @@ class MemoryModel final : public OffloadMemory {
   /// The copy of this number, counted from 0, throws.
   std::atomic<int> fails_at = -1;
 
+  Result<void> forget() override { return {}; }
+  void add(DataId, const OffloadedData&) override {}
+  void* at(DataId data) const override {
+    const std::int64_t begin = addresses_[data.index].address_bytes;
+    return begin == kNotOnDevice ? nullptr
+                                 : const_cast<Value*>(device_.data()) + begin / kCellBytes;
+  }
+  PlacementSite home(DataId data) const override { return addresses_[data.index].home; }
   std::int64_t device_memory_bytes() const override { return limit_bytes_; }
 
   Result<void> place(std::span<const DataAddress> data) override {

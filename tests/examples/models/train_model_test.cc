@@ -10,7 +10,7 @@
 
 #include "core/base/json.h"
 #include "core/step/schedule_config.h"
-#include "tests/examples/gpt2/job/run_job.h"
+#include "tests/examples/gpt2/run_job.h"
 #include "tests/temporary_folder.h"
 
 namespace hocket {
@@ -93,7 +93,7 @@ TEST_F(TrainModel, AModelThatDoesNotFitIsRefusedBeforeItIsMade) {
     all.insert(all.end(), {"--option", option});
   const ProcessResult process = run_command({program("train_model")}, all, {});
   EXPECT_EQ(process.exit_status, 1) << process.stdout_text;
-  EXPECT_THAT(process.stderr_text, HasSubstr("train_model: a step takes "));
+  EXPECT_THAT(process.stderr_text, HasSubstr("train_model: model: a step takes "));
 }
 
 TEST_F(TrainModel, SaysWhatIsWrong) {
@@ -110,8 +110,8 @@ TEST_F(TrainModel, SaysWhatIsWrong) {
   EXPECT_THAT(refused({"--tokens", text_, "--model", "mlp"}),
               HasSubstr("mlp takes no tokens; expected a language model"));
   EXPECT_THAT(refused(arguments("gpt2", {"--option", "vocabulary=100"})),
-              HasSubstr("--tokens: there is the token 121, and the vocabulary is 100; give "
-                        "--option vocabulary=122"));
+              HasSubstr("--tokens: there is the token 121, and the vocabulary is 100; choose "
+                        "one of at least 122"));
   EXPECT_THAT(refused(arguments("mixture", {"--save", folder_.file("x"), "--option", "groups=2"})),
               HasSubstr("--save: Hugging Face's files have no names for mixture"));
   EXPECT_THAT(refused(arguments("gpt2", {"--optimiser", "adam"})),

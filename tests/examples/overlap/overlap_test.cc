@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/examples/gpt2/job/run_job.h"
+#include "tests/examples/gpt2/run_job.h"
 
 namespace hocket {
 namespace {

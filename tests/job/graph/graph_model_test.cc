@@ -17,6 +17,7 @@
 #include "kernels/host/host_kernels.h"
 #include "models/models.h"
 #include "tests/core/host/ranks.h"
+#include "tests/job/graph/trained_graphs.h"
 #include "tests/job/step/submitters.h"
 #include "tests/rounds.h"
 
@@ -24,117 +25,6 @@ namespace hocket {
 namespace {
 
 using testing::HasSubstr;
-
-constexpr std::int64_t kSteps = 3;  // that may be unfinished at once
-
-const KernelTable& kernels() {
-  static const KernelTable table = [] {
-    KernelTable made;
-    add_host_kernels(made);
-    return made;
-  }();
-  return table;
-}
-
-/// Models that are trained, with values that make them small.
-struct TrainedCase {
-  const char* model;
-  OptionValues values;
-};
-
-const OptionValues kGpt2{{"layers", 2}, {"heads", 2},    {"width", 16},   {"vocabulary", 32},
-                         {"batch", 2},  {"sequence", 8}, {"positions", 8}};
-
-std::vector<TrainedCase> trained_cases() {
-  return {{"gpt2", kGpt2},
-          {"llama",
-           {{"layers", 2},
-            {"heads", 4},
-            {"groups", 2},
-            {"width", 16},
-            {"hidden", 32},
-            {"vocabulary", 32},
-            {"batch", 2},
-            {"sequence", 8}}},
-          {"mlp", {{"layers", 2}, {"width", 16}, {"inputs", 8}, {"classes", 4}, {"batch", 8}}}};
-}
-
-Graph graph_of(const TrainedCase& of, const PassOptions& options) {
-  const auto model = find_model(of.model);
-  EXPECT_TRUE(model) << model.error().message;
-  const auto graph = (*model)->build(of.values);
-  EXPECT_TRUE(graph) << graph.error().message;
-  auto passed = run_passes(*graph, "fusion", options);
-  EXPECT_TRUE(passed) << passed.error().message;
-  return std::move(*passed);
-}
-
-PassOptions trained(std::int64_t ranks = 1) {
-  PassOptions options;
-  options.optimiser = {
-      .method = OptimiserMethod::adamw, .weight_decay = 0.1, .clip_norm = 1, .ranks = ranks};
-  return options;
-}
-
-/// Draws whole numbers below 4, floats below 1, the rate and the number of the step.
-void draw_input(const Graph& graph, std::uint64_t seed, std::int64_t step, std::string_view input,
-                std::span<std::byte> bytes) {
-  std::mt19937_64 random(seed * 1000 + static_cast<std::uint64_t>(step));
-  const bool is_whole = !is_floating(graph.type(*graph.leaf(input)).numbers);
-  for (std::size_t i = 0; i < bytes.size(); i += 4) {
-    std::int32_t whole = input == "step" ? static_cast<std::int32_t>(step + 1)
-                                         : static_cast<std::int32_t>(random() % 4);
-    float number = input == "rate" ? 0.01f : static_cast<float>(random() % 1000) / 1000;
-    std::memcpy(bytes.data() + i, is_whole ? static_cast<void*>(&whole) : &number, 4);
-  }
-}
-
-void write_initial(const TrainedCase& of, GraphModel& model) {
-  const Model& declared = **find_model(of.model);
-  const Graph& graph = model.prepared().graph();
-  for (const Operation& operation : graph.operations()) {
-    if (operation.kind != OperationKind::parameter || operation.name.find('/') != std::string::npos)
-      continue;
-    const std::span<std::byte> bytes = model.values(operation.name);
-    std::vector<float> values(bytes.size() / sizeof(float));
-    draw_initial(
-        declared.initial(of.values, operation.name, graph.type(operation.first_result).shape), 1,
-        operation.name, 0, values);
-    std::memcpy(bytes.data(), values.data(), bytes.size());
-  }
-}
-
-std::unique_ptr<GraphModel> model_of(const TrainedCase& of, const PassOptions& passes,
-                                     std::int64_t steps, RankGrid grid = {}, std::int64_t slack = 0,
-                                     std::uint64_t seed = 1) {
-  Graph graph = graph_of(of, passes);
-  auto shared = std::make_shared<Graph>(graph);
-  auto model =
-      GraphModel::create(std::move(graph), kernels(), KernelDevice::host, host_kernel_memory(),
-                         {.grid = grid,
-                          .steps = steps,
-                          .slack_operations = slack,
-                          .draw = [shared, seed](std::int64_t step, std::string_view input,
-                                                 std::span<std::byte> bytes) {
-                            draw_input(*shared, seed, step, input, bytes);
-                          }});
-  EXPECT_TRUE(model) << model.error().message;
-  write_initial(of, **model);
-  return std::move(*model);
-}
-
-/// Returns the losses and the parameters as bytes.
-std::string outcome_of(GraphModel& model, std::int64_t steps) {
-  std::string outcome;
-  for (std::int64_t step = 0; step < steps; ++step)
-    outcome += std::to_string(model.output("loss", step)) + " ";
-  for (const Operation& operation : model.prepared().graph().operations()) {
-    if (operation.kind != OperationKind::parameter) continue;
-    const auto bytes = model.values(operation.name);
-    outcome.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  }
-  return outcome;
-}
 
 TEST(GraphModel, EveryAllowedOrderGivesTheSameBits) {
   for (const TrainedCase& of : trained_cases()) {
@@ -147,8 +37,12 @@ TEST(GraphModel, EveryAllowedOrderGivesTheSameBits) {
       std::string expected;
       for (std::uint64_t seed = 0; seed <= rounds(8); ++seed) {
         RecordingSubmitter recorder;
-        const auto model = model_of(of, passes, kSteps, {.ranks = again ? 2 : 1},
-                                    static_cast<std::int64_t>(seed % 2 * 8));
+        const auto model =
+            model_of(of, passes,
+                     {.options = {.grid = {.ranks = again ? 2 : 1},
+                                  .steps = kSteps,
+                                  .slack_operations = static_cast<std::int64_t>(seed % 2 * 8),
+                                  .micro_batches_kept = static_cast<std::int64_t>(1 + seed % 3)}});
         model->attach(recorder);
         for (std::int64_t step = 0; step < kSteps; ++step) {
           model->draw(step);
@@ -181,7 +75,7 @@ TEST(GraphModel, InPiecesTheBitsAreTheSame) {
       std::mt19937_64 random(7);
       ImmediateSubmitter submitter;
       if (divides) submitter.random = &random;
-      const auto model = model_of(of, trained(), kSteps);
+      const auto model = model_of(of, trained(), {.options = {.steps = kSteps}});
       model->attach(submitter);
       for (std::int64_t step = 0; step < kSteps; ++step) {
         model->draw(step);
@@ -223,7 +117,7 @@ class DividedTasks final : public Submitter {
 };
 
 TEST(GraphModel, TasksWithScratchMemoryAreWhole) {
-  const auto model = model_of({"gpt2", kGpt2}, trained(), 1);
+  const auto model = model_of({"gpt2", kGpt2}, trained(), {});
   DividedTasks submitter;
   model->attach(submitter);
   model->draw(0);
@@ -269,7 +163,8 @@ std::vector<float> losses_on(int ranks, const TrainedCase& of, const ScheduleCon
   std::vector<float> losses;
   run_local_ranks(ranks, [&](int rank, Collective& collective) {
     const auto model =
-        model_of(of, trained(ranks), steps, {.ranks = ranks, .ranks_per_host = ranks});
+        model_of(of, trained(ranks),
+                 {.options = {.grid = {.ranks = ranks, .ranks_per_host = ranks}, .steps = steps}});
     const SteadyClock clock;
     const Training training{.model = *model, .collective = collective, .clock = clock};
     const auto ran = run_phase(training, {.config = config, .end_step = steps});
@@ -302,8 +197,7 @@ TEST(GraphModel, SaysWhatRanksCannotSum) {
   const auto model = GraphModel::create(graph, kernels(), KernelDevice::host, host_kernel_memory(),
                                         {.grid = {.ranks = 2, .ranks_per_host = 2}});
   ASSERT_FALSE(model);
-  EXPECT_THAT(model.error().message,
-              HasSubstr("no gradient is an output, which 2 ranks would sum"));
+  EXPECT_THAT(model.error().message, HasSubstr("no gradient is an output, which ranks would sum"));
 }
 
 TEST(GraphModel, AnErrorOfATaskIsThatOfTheStep) {

@@ -20,7 +20,8 @@ TEST(HostUpdates, AdamW) {
                             numbers_of({}, {0.05}), whole({}, {step})},
                            {{"beta1", seed % 3 == 0 ? 0.0 : 0.9},
                             {"beta2", 0.95},
-                            {"weight_decay", seed % 2 == 0 ? 0.0 : 0.1}}},
+                            {"weight_decay", seed % 2 == 0 ? 0.0 : 0.1},
+                            {"gradient_scale", seed % 5 == 0 ? -0.5 : 1.0}}},
                           random);
   }
 }
@@ -38,11 +39,12 @@ TEST(HostUpdates, Sgd) {
     Random random(seed);
     const Shape shape = random_shape_up_to(random, 0, 2, 40);
     const auto numbers = [&] { return random_numbers(random, shape); };
-    expect_as_interpreted(
-        {Kind::sgd,
-         {numbers(), numbers(), numbers(), numbers_of({}, {0.05})},
-         {{"momentum", seed % 3 == 0 ? 0.0 : 0.9}, {"weight_decay", seed % 2 == 0 ? 0.0 : 0.1}}},
-        random);
+    expect_as_interpreted({Kind::sgd,
+                           {numbers(), numbers(), numbers(), numbers_of({}, {0.05})},
+                           {{"momentum", seed % 3 == 0 ? 0.0 : 0.9},
+                            {"weight_decay", seed % 2 == 0 ? 0.0 : 0.1},
+                            {"gradient_scale", seed % 5 == 0 ? -0.5 : 1.0}}},
+                          random);
   }
 }
 

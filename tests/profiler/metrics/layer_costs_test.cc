@@ -18,6 +18,8 @@ LayerCostOptions options(int world_size = 4) {
   return {.warmup = 1,
           .world_size = world_size,
           .link = {.bytes_per_second = 1e9, .latency_ns = 0},
+          .tensor_of =
+              [](std::string_view task) { return std::string(task.substr(0, task.find('.'))); },
           .is_backward = [](std::string_view task) { return task.ends_with(".back"); }};
 }
 
@@ -39,7 +41,7 @@ TEST(LayerCosts, AreTheMediansOfASteps) {
 
 TEST(LayerCosts, TasksOfNoTensorCountForTheLast) {
   const auto costs =
-      layer_costs({computed("loss", 1, 5), computed("low2.a", 1, 7), computed("low", 1, 11)},
+      layer_costs({computed("loss", 1, 5), computed("low2.a", 1, 7), computed("lower", 1, 11)},
                   two_layers(), options());
   EXPECT_EQ(costs[0].forward_ns, 0);
   EXPECT_EQ(costs[1].forward_ns, 5 + 7 + 11);

@@ -41,7 +41,7 @@ class PlacedDeviceJob {
       const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, sizeof(Value)));
       host_.push_back(device().allocate_host(size).value());
       std::memcpy(host_.back(), &values[item], sizeof(Value));
-      if (bytes > 0) memory_->add(data, host_.back(), static_cast<std::size_t>(bytes));
+      if (bytes > 0) memory_->add(data, {.bytes = bytes, .host = host_.back()});
     }
     for (const TaskToPlace& task : step.tasks) {
       places_.push_back({.updates_layer = task.updates_layer});

@@ -45,6 +45,27 @@ TEST(Adamw, FirstStepIsTheSignOfTheGradientBesideTheDecay) {
   expect_near(state[0].values, {2 - 0.25 * (1 + 0.5 * 2), 4 - 0.25 * (-1 + 0.5 * 4)});
 }
 
+TEST(Adamw, ScalesGradients) {
+  const auto step = [](double gradient, double scale) {
+    const Numbers x = numbers_of({1}, {1});
+    return results(Kind::adamw,
+                   {x, numbers_of({1}, {gradient}), x, x, rate_of(0.1), whole({}, {3})},
+                   {{"gradient_scale", scale}, {"weight_decay", 0.5}});
+  };
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(step(-6, 0.25)[i].values, step(-1.5, 1)[i].values) << i;
+}
+
+TEST(Sgd, ScalesGradients) {
+  const auto step = [](double gradient, double scale) {
+    const Numbers x = numbers_of({1}, {1});
+    return results(Kind::sgd, {x, numbers_of({1}, {gradient}), x, rate_of(0.1)},
+                   {{"gradient_scale", scale}, {"weight_decay", 0.5}});
+  };
+  for (std::size_t i = 0; i < 2; ++i)
+    EXPECT_EQ(step(-6, 0.25)[i].values, step(-1.5, 1)[i].values) << i;
+}
+
 TEST(Adamw, CountsStepsFrom1) {
   const Numbers x = numbers_of({1}, {1});
   const auto found = try_operation(Kind::adamw, {x, x, x, x, rate_of(0.1), whole({}, {0})});

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/graph/passes.h"
+#include "core/graph/region.h"
 #include "tests/core/graph/passes/passed.h"
 #include "tests/core/graph/random_graph.h"
 #include "tests/rounds.h"
@@ -163,6 +164,73 @@ output "updated/w" = %w2
   EXPECT_EQ(planned(graph).owners[graph.output("updated/w")->index], *graph.leaf("w"));
 }
 
+TEST(MemoryPlan, StepsTowardsWhatAParameterBecomesAreInItsMemory) {
+  const Graph graph = graph_of(R"(
+%w = parameter "w" : float32[4]
+%x = input "x" : float32[4]
+%g = tanh %x
+%kept = scale %w {factor=0.5}
+%next = subtract %kept, %g
+output "updated/w" = %next
+)");
+  EXPECT_EQ(planned(graph).owners[3], ValueId{0});
+  EXPECT_EQ(planned(graph).owners[4], ValueId{0});
+  // Not where another value needs the parameter, or the value on the way.
+  const Graph both = graph_of(R"(
+%w = parameter "w" : float32[4]
+%x = input "x" : float32[4]
+%kept = scale %w {factor=0.5}
+%next = subtract %kept, %x
+%sum = sum %kept {dimensions=[0]}
+output "updated/w" = %next
+output "sum" = %sum
+)");
+  EXPECT_EQ(planned(both).owners[2], ValueId{2});
+  EXPECT_EQ(planned(both).owners[3], ValueId{3});
+}
+
+TEST(MemoryPlan, MicroBatchesThatAreKeptHaveMemoryOfTheirOwn) {
+  const Graph model = graph_of(R"(
+%x = input "x" : float32[2, 8]
+%w = parameter "w" : float32[8, 8]
+%y = matmul %x, %w
+%z = tanh %y
+%loss = sum %z {dimensions=[0, 1]}
+output "loss" = %loss
+)");
+  PassOptions options;
+  options.micro_batches.count = 4;
+  options.optimiser.method = OptimiserMethod::sgd;
+  const Graph graph = run_passes(model, "fusion", options).value();
+  const MemoryPlan one = planned(graph);
+  EXPECT_GT(one.micro_batch_bytes, 0);
+  for (const std::int64_t kept : {2, 3, 4}) {
+    const MemoryPlan plan = planned(graph, {.alignment_bytes = 4, .micro_batches_kept = kept});
+    EXPECT_EQ(plan.micro_batch_bytes, one.micro_batch_bytes);
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < plan.places.size(); ++i) {
+      for (std::size_t k = 0; k < i; ++k) {
+        if (!plan.places[i] || !plan.places[k]) continue;
+        const MemoryPlace &here = *plan.places[i], &there = *plan.places[k];
+        const auto number = [&](const MemoryPlace& place) {
+          const auto first = micro_batch_of(graph.operations()[place.first].region);
+          const auto last = micro_batch_of(
+              graph.operations()[std::min(place.last, graph.operations().size() - 1)].region);
+          return first == last ? first : std::nullopt;
+        };
+        const auto one_number = number(here), other = number(there);
+        if (!one_number || !other || *one_number % kept == *other % kept) continue;
+        ++found;
+        EXPECT_TRUE(here.offset_bytes + here.bytes <= there.offset_bytes ||
+                    there.offset_bytes + there.bytes <= here.offset_bytes);
+      }
+    }
+    EXPECT_GT(found, 2U);
+  }
+  EXPECT_THAT(plan_memory(graph, {.micro_batches_kept = 0}).error().message,
+              HasSubstr("micro-batches that are kept: expected 1 to 4096, found 0"));
+}
+
 TEST(MemoryPlan, WhatCannotBePlannedIsRefused) {
   const Graph graph = graph_of("%x = input \"x\" : float32[8]\n");
   for (const std::int64_t alignment : {0, -4, 3, 1 << 30})
@@ -232,14 +300,18 @@ TEST(MemoryPlan, RandomGraphsKeepWhatTheyNeed) {
     PassOptions options;
     options.optimiser.method = random() % 2 == 0 ? OptimiserMethod::adamw : OptimiserMethod::sgd;
     if (random() % 2 == 0) options.recomputation.regions = {"part*"};
+    if (random() % 3 == 0)
+      options.micro_batches.count = 2 + static_cast<std::int64_t>(random() % 3);
     const auto graph = run_passes(model, random() % 4 == 0 ? "derivative" : "fusion", options);
     ASSERT_TRUE(graph) << graph.error().message;
+    const auto kept = static_cast<std::int64_t>(1 + random() % 3);
     const MemoryPlan plan = planned(
         *graph, {.alignment_bytes = 1 << (random() % 9),
-                 .slack_operations = static_cast<std::int64_t>(random() % 2 * (random() % 40))});
+                 .slack_operations = static_cast<std::int64_t>(random() % 2 * (random() % 40)),
+                 .micro_batches_kept = kept});
     expect_apart(*graph, plan);
     expect_kept(*graph, plan);
-    EXPECT_LE(plan.arena_bytes, 2 * plan.live_bytes);
+    EXPECT_LE(plan.arena_bytes, 2 * plan.live_bytes * kept);
   }
 }
 

@@ -161,26 +161,23 @@ output "gradient/c" = %dc
 )"),
                                   {.method = OptimiserMethod::sgd, .ranks = 4})),
             numbered(R"(
+%rate = input "rate" : float32[] @/update
 %w = parameter "w" : float32[2] @layer
 %b = parameter "b" : float32[2] @layer
 %c = parameter "c" : float32[2]
 %x = input "x" : float32[2]
 %dw = tanh %x @layer/backward
-%db = tanh %dw @layer/backward
-%dc = reshape %db {shape=[2]} @/backward
 %own_dw = convert %dw {type=float32} @layer/backward
-%mean_dw = scale %own_dw {factor=0.25} @layer/update
+%db = tanh %dw @layer/backward
 %own_db = convert %db {type=float32} @layer/backward
-%mean_db = scale %own_db {factor=0.25} @layer/update
-%own_dc = convert %dc {type=float32} @/backward
-%mean_dc = scale %own_dc {factor=0.25} @/update
-%rate = input "rate" : float32[] @/update
 %vw = parameter "velocity/w" : float32[2] @layer/update
-%w1, %vw1 = sgd %w, %mean_dw, %vw, %rate @layer/update
+%w1, %vw1 = sgd %w, %own_dw, %vw, %rate {gradient_scale=0.25} @layer/update
 %vb = parameter "velocity/b" : float32[2] @layer/update
-%b1, %vb1 = sgd %b, %mean_db, %vb, %rate @layer/update
+%b1, %vb1 = sgd %b, %own_db, %vb, %rate {gradient_scale=0.25} @layer/update
+%dc = reshape %db {shape=[2]} @/backward
+%own_dc = convert %dc {type=float32} @/backward
 %vc = parameter "velocity/c" : float32[2] @/update
-%c1, %vc1 = sgd %c, %mean_dc, %vc, %rate @/update
+%c1, %vc1 = sgd %c, %own_dc, %vc, %rate {gradient_scale=0.25} @/update
 output "gradient/w" = %own_dw
 output "gradient/b" = %own_db
 output "gradient/c" = %own_dc
@@ -199,7 +196,7 @@ output "updated/velocity/c" = %vc1
 output "gradient/w" = %dw
 )"),
                                     {.method = OptimiserMethod::sgd, .ranks = 2})),
-              HasSubstr("output \"gradient/w\" = %2\n"));
+              HasSubstr("output \"gradient/w\" = %3\n"));
   EXPECT_THAT(add_optimiser(graph_of(kGradients), {.method = OptimiserMethod::sgd, .ranks = 0})
                   .error()
                   .message,

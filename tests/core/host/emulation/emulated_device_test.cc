@@ -18,9 +18,9 @@ struct DeviceWithData {
   explicit DeviceWithData(const EmulatedDeviceSpec& spec)
       : device(EmulatedDevice::create(spec, clock).value()) {
     std::iota(kept.begin(), kept.end(), 0.0f);
-    device->add({3}, {.size = 100, .host = kept.data(), .is_kept = true});
-    device->add({4}, {.size = 100, .host = moved.data()});
-    device->add({5}, {.size = 50});
+    device->add({3}, {.bytes = 400, .host = kept.data(), .is_kept = true});
+    device->add({4}, {.bytes = 400, .host = moved.data()});
+    device->add({5}, {.bytes = 200});
   }
 
   void place(PlacementSite home) {
@@ -62,7 +62,7 @@ TEST(EmulatedDevice, ForgettingBringsValuesHome) {
   data.place(PlacementSite::device);
   data.device->device_values({3})[7] = -7;
   EXPECT_EQ(data.device->highest_address_bytes(), 1024 + 50 * 4);
-  data.device->forget();
+  ASSERT_TRUE(data.device->forget());
   EXPECT_EQ(data.kept[7], -7.0f);
   EXPECT_FALSE(data.device->is_on_device({3}));
   EXPECT_EQ(data.device->highest_address_bytes(), 0);

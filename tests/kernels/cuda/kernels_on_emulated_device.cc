@@ -1,0 +1,17 @@
+// Compiles the kernels with the host's compiler. The header that defines CUDA's names comes first.
+#include "tests/kernels/cuda/emulated_device.h"
+
+#include "kernels/cuda/batches.cu"
+#include "kernels/cuda/convert.cu"
+#include "kernels/cuda/cross_entropy.cu"
+#include "kernels/cuda/dropout.cu"
+#include "kernels/cuda/elementwise.cu"
+#include "kernels/cuda/experts.cu"
+#include "kernels/cuda/layout.cu"
+#include "kernels/cuda/norms.cu"
+#include "kernels/cuda/product_steps.cu"
+#include "kernels/cuda/reductions.cu"
+#include "kernels/cuda/rotary.cu"
+#include "kernels/cuda/softmax.cu"
+#include "kernels/cuda/tables.cu"
+#include "kernels/cuda/updates.cu"
