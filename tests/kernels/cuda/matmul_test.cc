@@ -84,7 +84,8 @@ TEST(CudaMatmul, OfAnyShapes) {
 TEST(CudaMatmul, WithAnyEpilogue) {
   CudaKernels without;
   without.products.has_epilogues = false;
-  for (std::uint64_t seed = 0; seed < rounds(120); ++seed) {
+  // Few products fit an epilogue of the library's, so that a quarter of the cases may have none.
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const ProductSizes sizes = random_product_sizes(random);
