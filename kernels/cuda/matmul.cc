@@ -153,7 +153,8 @@ class RunningProduct {
     return product;
   }
 
-  /// Where the product is before the rest is done: not where y is, if that may be the residual.
+  /// Returns whether the product is made in the memory of the kept value, since y may be in that of
+  /// the residual, which is still to be added.
   bool is_made_apart() const {
     return facts_.keeps && facts_.has_residual && facts_.passes_again();
   }

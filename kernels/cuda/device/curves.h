@@ -28,7 +28,7 @@ struct GeluCurve {
   static __device__ float value(float x) { return x * gelu_logistic(x); }
   static __device__ float slope(float x, float dy) {
     const float s = gelu_logistic(x), bend = x * s * (1.0f - s);
-    // Where there is no bend left, its factor may be infinite.
+    // A bend of 0 is left out: times an infinite factor it would be NaN.
     const float inner = 2 * kGeluScale * (1.0f + 3 * kGeluCubic * x * x);
     return (bend == 0 ? s : s + bend * inner) * dy;
   }

@@ -158,7 +158,7 @@ TEST(DeviceGraph, AForgottenWaitIsFound) {
     run.forgotten_wait = wait;
     if (!train_on_device(of, run).problems.empty()) ++found;
   }
-  // Where the host has seen work run, or another wait orders it, too, none is missed.
+  // Leaving out a wait goes unnoticed if the host or another wait orders the same work.
   EXPECT_GT(found, whole.waits / 2);
 }
 

@@ -107,7 +107,7 @@ class HostAttention final : public FusedAttention {
   int prepared = 0;
 };
 
-// Where there are as many keys as queries, as wide as values, and in bfloat16.
+// One kernel serves bfloat16 with as many keys as queries, as wide as values.
 TEST(CudaAttention, IsOneKernelWhereThereIsOne) {
   const DeviceTask task = tested_task();
   const RunningDeviceTask running(task);

@@ -167,7 +167,7 @@ def rotation_base(torch, cosines, sines, positions, dimension=-2):
     if cosine.shape[0] != positions or width % 2:
         return None
     # The second position turns the last pair least, by the angle that says what the base is.
-    # Where there is no other pair or position, all bases are the same.
+    # With one pair or one position every base gives the same angles.
     base, is_inverse = 10000.0, False
     if positions > 1:
         is_inverse = bool(sine[1, 0] < 0)

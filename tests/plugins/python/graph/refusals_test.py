@@ -163,7 +163,7 @@ class Refusals(unittest.TestCase):
                 self.layer, self.is_detached = nn.Linear(4, 4), is_detached
 
             def forward(self, x):
-                # Where nothing is trained, nothing stops.
+                # This detaches nothing, since x needs no gradient.
                 with torch.no_grad():
                     x = x * 2
                 y = self.layer(x.detach())
