@@ -115,8 +115,10 @@ class RecordingSubmitter final : public Submitter {
 
   std::vector<RecordedTask>& tasks() { return tasks_; }
 
-  /// Returns whether `later` waits for `earlier`, directly or through others.
+  /// Returns whether `later` waits for `earlier`, directly or through others; false if it was
+  /// submitted before it.
   bool depends(std::size_t later, std::size_t earlier) const {
+    if (earlier > later) return false;
     std::vector<bool> reached(later + 1, false);
     reached[later] = true;
     for (std::size_t task = later; task > earlier; --task) {
