@@ -40,11 +40,16 @@ void repeat_scales(StepDescription& step) {
   }
 }
 
-Error missing_link(const char* tier, const char* between, const std::string& option) {
-  return {ErrorCode::invalid_argument, std::string("the link ") + between + " (" + tier +
-                                           ") was not measured, since nothing went over it alone; "
-                                           "give it, such as --link " +
-                                           option};
+Error missing_link(const Calibration& calibration, const char* tier, const char* between,
+                   const std::string& option) {
+  // With several parts there are a line through their times and a link that it would follow from.
+  const bool is_fitted =
+      calibration.most_part_bytes > 0 && !calibration.host_link && !calibration.network_link;
+  return {ErrorCode::invalid_argument,
+          std::string("the link ") + between + " (" + tier + ") was not measured, since " +
+              (is_fitted ? "larger parts did not take longer than smaller ones"
+                         : "nothing went over it alone") +
+              "; give it, such as --link " + option};
 }
 
 Result<Cluster> cluster_of(const Calibration& calibration, const OtherRanks& change,
@@ -54,11 +59,12 @@ Result<Cluster> cluster_of(const Calibration& calibration, const OtherRanks& cha
   const bool uses_host = step.ranks > 1 && step.ranks_per_host > 1;
   const bool uses_network = step.ranks > step.ranks_per_host;
   if (uses_host && !host) {
-    return failure(missing_link("host", "between ranks of one host", "host=300gbit,5us"));
+    return failure(
+        missing_link(calibration, "host", "between ranks of one host", "host=300gbit,5us"));
   }
   if (uses_network && !network) {
     return failure(
-        missing_link("network", "between hosts",
+        missing_link(calibration, "network", "between hosts",
                      "network=25gbit,20us, or put all ranks on one host with --ranks-per-host"));
   }
   // A tier that no rank uses takes the other tier's link; a single rank uses neither.

@@ -126,9 +126,11 @@ class World:
                         HOCKET_DAEMON="")
             listed = json.loads(self.hocket("profiles", "list", "--json"))["profiles"]
             name = max(listed, key=lambda profile: profile["id"])["profile"]
-            # 2: what it predicts is withheld, with nothing on standard output.
-            if self.hocket("simulate", "--profile", name, "--set", "partition_bytes=65536",
-                           statuses=(0, 2)):
+            # 2: what it predicts is withheld, or no link follows from it, with nothing on standard
+            # output.
+            if all(self.hocket("simulate", "--profile", name, *change, statuses=(0, 2))
+                   for change in (("--set", "partition_bytes=65536"),
+                                  ("--ranks", "8", "--link", "network=25gbit,10us"))):
                 break
             self.hocket("profiles", "rm", name)
         return name

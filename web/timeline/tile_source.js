@@ -123,7 +123,9 @@ export class TileSource {
     } else {
       query.set("from_ns", String(Math.max(0, Math.round(from))));
     }
-    return get(`${addressOf(this.profile)}/find?${query}`, { signal });
+    // A space is "+" in what a form sends; the daemon takes a "+" as it is.
+    const encodedQuery = String(query).replaceAll("+", "%20");
+    return get(`${addressOf(this.profile)}/find?${encodedQuery}`, { signal });
   }
 }
 

@@ -182,6 +182,15 @@ std::vector<TaskDifference> diff_tasks(std::span<const RankTrace> before,
 }
 
 std::string_view layer_of(std::string_view task) {
+  constexpr std::string_view kIn = " in ";
+  if (const auto in = task.rfind(kIn); in != std::string_view::npos) {
+    const std::string_view region = task.substr(in + kIn.size());
+    const bool is_region = std::ranges::all_of(region, [](char c) {
+      return c == '.' || c == '_' || c == '-' || c == '/' || NaturalOrder::is_digit(c) ||
+             ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z');
+    });
+    return is_region ? region.substr(0, region.find_first_of("./")) : std::string_view();
+  }
   const auto end = task.find('.');
   if (end == std::string_view::npos || end == 0) return {};
   const std::string_view layer = task.substr(0, end);

@@ -81,9 +81,11 @@ Result<ProfileDifference> diff_profiles(Store& store, const ProfileRow& before,
 std::vector<TimeDifference> diff_iterations(std::span<const ProfileIteration> before,
                                             std::span<const ProfileIteration> after);
 
-/// Returns the layer that a task's name tells: what is before the first ".", if that is a word of
-/// letters, digits, "_", "-" and blanks, with the number after the point if there is one
-/// ("block.2.mlp.dw" is of "block.2"); empty otherwise, as for most kernels.
+/// Returns the layer that a task's name tells. Names of tasks of a graph end with their region
+/// (job/graph/graph_tasks.h), of which it is the first word: "matmul with up.weight in block2.mlp"
+/// is of "block2". Otherwise it is what is before the first ".", if that is a word of letters,
+/// digits, "_", "-" and blanks, with the number after the point if there is one ("block.2.mlp.dw"
+/// is of "block.2"). Empty if there is neither, as for most kernels.
 std::string_view layer_of(std::string_view task);
 
 /// Sums the computations among `tasks` by layer. Numbers in names are ordered as numbers.

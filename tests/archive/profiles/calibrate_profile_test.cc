@@ -150,6 +150,13 @@ TEST(StepWith, NamesTheTierThatWasNotMeasured) {
   EXPECT_TRUE(step_with(measured({}, {}), {.ranks = 1}));
 }
 
+TEST(StepWith, SaysThatNoLinkFollowsFromTimesThatDoNotGrow) {
+  Calibration flat = measured({}, {});
+  flat.least_part_bytes = 512;
+  flat.most_part_bytes = 1 << 20;
+  EXPECT_THAT(message_of(step_with(flat, {.ranks = 8})), HasSubstr("did not take longer"));
+}
+
 TEST(StepWith, RepeatsTheMeasuredRanks) {
   auto calibration = measured(LinkSpec{1e9, 5'000}, {});
   calibration.step.rank_compute_scale = {1, 1.5};

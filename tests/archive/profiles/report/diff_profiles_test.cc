@@ -151,6 +151,14 @@ TEST(LayerOf, IsTheWordBeforeTheFirstPoint) {
     EXPECT_EQ(layer_of(none), "") << none;
 }
 
+TEST(LayerOf, IsTheFirstWordOfTheRegionAtTheEnd) {
+  EXPECT_EQ(layer_of("matmul with up.weight in block12.mlp"), "block12");
+  EXPECT_EQ(layer_of("gradient of up.weight in block3.mlp/backward/micro_batch1"), "block3");
+  EXPECT_EQ(layer_of("matmul with tokens in head"), "head");
+  EXPECT_EQ(layer_of("add in embedding/backward"), "embedding");
+  EXPECT_EQ(layer_of("copy in f<x.y>"), "");
+}
+
 TEST(DiffLayers, SumsComputationsInTheOrderOfTheirNumbers) {
   const auto task = [](TraceKind kind, const char* name, double before_ns, double after_ns) {
     TaskDifference difference{.kind = kind, .name = name};
