@@ -25,6 +25,7 @@ pkg_check_modules(re2 REQUIRED IMPORTED_TARGET re2)
 set_target_properties(PkgConfig::re2 PROPERTIES INTERFACE_COMPILE_OPTIONS "")
 pkg_check_modules(openblas REQUIRED IMPORTED_TARGET openblas)
 find_package(OpenSSL 3.0 REQUIRED)
+find_package(yaml-cpp 0.7 REQUIRED)
 find_package(spdlog REQUIRED)
 pkg_check_modules(systemd REQUIRED libsystemd)  # the header; the library is opened at run time
 # Its CMake package asks for what only its own server and client need.

@@ -67,6 +67,12 @@ void KernelTable::add(OperationKind kind, KernelTypes types, KernelDevice device
 }
 
 Result<MakeKernel> KernelTable::find(const KernelSignature& signature, KernelDevice device) const {
+  if (is_of_one_rank(signature.kind, signature.attributes)) {
+    return failure(ErrorCode::not_found,
+                   described(signature) +
+                       " is of the program of one of several ranks, which has no "
+                       "kernels; run the model's graph itself");
+  }
   const auto found = kernels_.find({device, signature.kind, types_of(signature)});
   if (found != kernels_.end()) return found->second;
   const std::vector<KernelTypes> others = types(signature.kind, device);

@@ -37,7 +37,7 @@ class KernelTable {
 
   /// not_found with the operation, its types, the device, and the types that there are for it:
   /// "softmax of bfloat16[4, 8] has no kernel on the host, where there are those for float32;
-  /// convert its operands".
+  /// convert its operands". So it is for operations of the program of one rank.
   Result<MakeKernel> find(const KernelSignature& signature, KernelDevice device) const;
 
   /// Prepares a kernel. Also invalid_argument for sizes that it cannot handle.

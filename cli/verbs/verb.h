@@ -37,6 +37,7 @@ enum class BehindDashes { nothing, command };
   VERB(plot, nothing)         \
   VERB(tape, nothing)         \
   VERB(graph, nothing)        \
+  VERB(layout, nothing)       \
   VERB(topology, nothing)     \
   VERB(serve, nothing)        \
   VERB(web, nothing)          \

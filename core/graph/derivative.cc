@@ -93,6 +93,9 @@ class Derivative {
     }
     const auto& gradient = gradients_[operation.first_result.index];
     if (!gradient) return {};
+    if (is_of_one_rank(operation.kind, operation.attributes))
+      return in({ErrorCode::invalid_argument,
+                 "it is of the program of one rank; differentiate the model before"});
     const auto region = backward_of(operation);
     const DifferentiatedOperation of{
         .builder = builder_,

@@ -289,8 +289,14 @@ Result<void> add_derivative(const DifferentiatedOperation& of) {
     case Kind::top_k_gradient:
     case Kind::dispatch_gradient:
     case Kind::combine_gradient:
+    case Kind::exponential_sum:
+    case Kind::pick:
     case Kind::adamw:
     case Kind::sgd:
+    case Kind::all_reduce:
+    case Kind::all_gather:
+    case Kind::reduce_scatter:
+    case Kind::all_to_all:
       break;
   }
   return failure(ErrorCode::invalid_argument, "it has no derivative");

@@ -164,6 +164,40 @@ Result<ResultTypes> cross_entropy_gradient_rule(const ShapeRule& rule) {
   return ResultTypes{rule[0]};
 }
 
+Result<ResultTypes> exponential_sum_rule(const ShapeRule& rule) {
+  HOCKET_TRY(rule.floating(0));
+  HOCKET_TRY(rule.rank_from(0, 1));
+  Shape rows = rule.shape(0);
+  rows.pop_back();
+  const ValueType sums{NumberType::float32, rows};
+  HOCKET_TRY(rule.is(1, sums));
+  return ResultTypes{sums};
+}
+
+Result<ResultTypes> pick_rule(const ShapeRule& rule) {
+  const auto rows = check_logits(rule);
+  HOCKET_TRY(rows);
+  return ResultTypes{{NumberType::float32, *rows}};
+}
+
+Result<ResultTypes> communication_rule(const ShapeRule& rule, OperationKind kind) {
+  const std::int64_t ranks = rule.attributes.integer("ranks");
+  const bool is_sum = kind == OperationKind::all_reduce || kind == OperationKind::reduce_scatter;
+  if (is_sum) HOCKET_TRY(rule.floating(0));
+  if (kind == OperationKind::all_reduce) return ResultTypes{rule[0]};
+  HOCKET_TRY(rule.rank_from(0, 1));
+  Shape shape = rule.shape(0);
+  if (kind == OperationKind::all_gather) {
+    if (shape[0] > kMostNumbers / ranks) return rule.wrong(0, "fewer numbers for so many ranks");
+    shape[0] *= ranks;
+  } else {
+    if (shape[0] % ranks != 0)
+      return rule.wrong(0, "an outermost size that is a multiple of " + std::to_string(ranks));
+    if (kind == OperationKind::reduce_scatter) shape[0] /= ranks;
+  }
+  return ResultTypes{with_shape(rule[0], std::move(shape))};
+}
+
 Result<ResultTypes> top_k_rule(const ShapeRule& rule) {
   HOCKET_TRY(rule.floating(0));
   HOCKET_TRY(rule.rank_from(0, 1));

@@ -43,6 +43,16 @@ Result<ResultTypes> dropout_rule(const ShapeRule& rule) {
   HOCKET_TRY(rule.floating(0));
   HOCKET_TRY(rule.is(1, {NumberType::int32, {2}}));
   if (rule.attributes.number("rate") >= 1) return rule.wrong("rate", "expected less than 1");
+  const Shape& whole = rule.attributes.integers("whole");
+  const Shape& begins = rule.attributes.integers("begins");
+  if (whole.empty() && begins.empty()) return ResultTypes{rule[0]};
+  if (whole.size() != rule.rank(0) || !check_shape(whole))
+    return rule.wrong("whole",
+                      "expected a shape of " + std::to_string(rule.rank(0)) + " dimensions");
+  if (begins.size() != rule.rank(0)) return rule.wrong("begins", "expected one for each dimension");
+  for (std::size_t i = 0; i < whole.size(); ++i)
+    if (begins[i] > whole[i] - rule.shape(0)[i])
+      return rule.wrong("begins", "expected a part of " + to_string(whole));
   return ResultTypes{rule[0]};
 }
 

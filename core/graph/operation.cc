@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kShownWordBytes = 40;
 constexpr std::size_t kMostIntegers = 8;
+constexpr std::size_t kMostGroupBytes = 400;
 
 std::vector<std::string_view> kind_names() {
   std::vector<std::string_view> names;
@@ -41,7 +42,18 @@ Result<void> check_range(const AttributeDeclaration& declared, double value) {
                "expected " + range_text(declared) + ", found " + std::to_string(value));
 }
 
+Result<void> check_group(const AttributeDeclaration& declared, const std::string& group) {
+  const auto is_in_name = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '+';
+  };
+  if (!group.empty() && group.size() <= kMostGroupBytes && std::ranges::all_of(group, is_in_name))
+    return {};
+  return wrong(declared.name, "expected names of axes joined by \"+\", found \"" +
+                                  printable(group, kShownWordBytes) + "\"");
+}
+
 Result<void> check_word(const AttributeDeclaration& declared, const std::string& word) {
+  if (declared.words.empty()) return check_group(declared, word);
   if (std::ranges::find(declared.words, word) != declared.words.end()) return {};
   std::string all;
   for (const std::string_view each : declared.words)
@@ -149,6 +161,16 @@ const std::vector<std::int64_t>& Attributes::integers(std::string_view name) con
 
 const std::string& Attributes::word(std::string_view name) const {
   return value_of<std::string>(*this, name);
+}
+
+bool is_of_one_rank(OperationKind kind, const Attributes& attributes) {
+  if (is_of_ranks(kind)) return true;
+  if (kind == OperationKind::slice) return false;
+  return std::ranges::any_of(declaration_of(kind).attributes, [&](const auto& declared) {
+    const bool is_part = declared.name == "begin" || declared.name == "whole";
+    const AttributeValue* const value = attributes.find(declared.name);
+    return is_part && value && *value != declared.value;
+  });
 }
 
 std::vector<std::string_view> operand_names(OperationKind kind, const Attributes& attributes) {

@@ -86,6 +86,8 @@ enum class OperationKind : std::uint8_t {
   embedding_gradient,
   cross_entropy,  ///< a loss a row of logits; also the logarithm of each row's sum
   cross_entropy_gradient,
+  exponential_sum,  ///< of a row, each number less the row's `most`
+  pick,             ///< the number of each row that an index says
   top_k,  ///< the `count` largest of the innermost dimension, largest first; also their indices
   top_k_gradient,
   dispatch,  ///< rows to the slots of experts, in order, as far as `capacity` reaches
@@ -96,10 +98,28 @@ enum class OperationKind : std::uint8_t {
   // Updates.
   adamw,  ///< Loshchilov & Hutter, 2019
   sgd,    ///< with momentum
+
+  // Communications of a rank with those of its group, in the program of a rank
+  // (core/layout/rank_program.h): along the outermost dimension, in the order of the ranks.
+  all_reduce,      ///< the sum over the ranks
+  all_gather,      ///< the values of all ranks, one after the other
+  reduce_scatter,  ///< of the sum over the ranks this rank's block
+  all_to_all,      ///< block i goes to rank i, whose block comes to place i
 };
 
 /// Number of kinds.
-inline constexpr std::size_t kOperationKinds = static_cast<std::size_t>(OperationKind::sgd) + 1;
+inline constexpr std::size_t kOperationKinds =
+    static_cast<std::size_t>(OperationKind::all_to_all) + 1;
+
+/// Returns whether an operation needs other ranks.
+constexpr bool is_communication(OperationKind kind) {
+  return kind >= OperationKind::all_reduce;
+}
+/// Returns whether a kind is in programs of ranks alone.
+constexpr bool is_of_ranks(OperationKind kind) {
+  return is_communication(kind) || kind == OperationKind::exponential_sum ||
+         kind == OperationKind::pick;
+}
 
 /// "matmul", …
 std::string_view to_string(OperationKind kind);
@@ -142,7 +162,7 @@ struct AttributeDeclaration {
   bool is_required = false;
   /// Range of an integer or a number, and of each of several integers.
   double low = 0, high = 0;
-  /// The words that there are.
+  /// The words that there are; none: the name of a group of ranks (core/step/mesh.h).
   std::vector<std::string_view> words = {};
 };
 
@@ -167,6 +187,10 @@ struct OperationDeclaration {
 };
 
 const OperationDeclaration& declaration_of(OperationKind kind);
+
+/// Returns whether an operation with these complete() attributes is of the program of one rank: of
+/// a kind that is_of_ranks(), or with a part of a larger value.
+bool is_of_one_rank(OperationKind kind, const Attributes& attributes);
 
 /// Completes `attributes` with defaults, in the order of the declaration. invalid_argument for one
 /// that the kind does not have, that has another type, is out of its range or is missing.

@@ -41,6 +41,10 @@ Attribute sizes(std::string_view name, double low = 1, double high = kMostSize) 
 Attribute dropout_stream() {
   return {"stream", std::int64_t{0}, true, 0, 0xffffffff};
 }
+/// The first index of a part that a rank has of a larger value; -1: it has the whole.
+Attribute begin_of_part() {
+  return {"begin", std::int64_t{-1}, false, -1, kMostSize};
+}
 Attribute attention_scale() {
   return {"scale", 0.0, false, 0, kAny};
 }
@@ -50,6 +54,9 @@ Declaration unary(Kind kind, std::string_view name, std::vector<Attribute> attri
 }
 Declaration binary(Kind kind, std::string_view name) {
   return {kind, name, {"a", "b"}, false, {"y"}, {}};
+}
+Declaration communication(Kind kind, std::string_view name) {
+  return unary(kind, name, {{"group", std::string(), true}, size("ranks")});
 }
 Declaration gradient(Kind kind, std::string_view name) {
   return {kind, name, {"x", "dy"}, false, {"dx"}, {}};
@@ -87,7 +94,10 @@ const std::vector<Declaration>& table() {
        {"x", "key"},
        false,
        {"y"},
-       {{"rate", 0.0, true, 0, 1}, dropout_stream()}},
+       {{"rate", 0.0, true, 0, 1},
+        dropout_stream(),
+        {"whole", std::vector<std::int64_t>(), false, 1, kMostSize},
+        {"begins", std::vector<std::int64_t>(), false, 0, kMostSize}}},
 
       unary(Kind::sum, "sum", {sizes("dimensions", -8, 7), off("keep")}),
       unary(Kind::maximum, "maximum", {sizes("dimensions", -8, 7), off("keep")}),
@@ -142,15 +152,18 @@ const std::vector<Declaration>& table() {
        false,
        {"dqueries", "dkeys", "dvalues"},
        {off("causal"), attention_scale()}},
-      unary(Kind::rotary, "rotary", {{"base", 10000.0, false, 1, kAny}, off("inverse")}),
+      unary(Kind::rotary, "rotary",
+            {{"base", 10000.0, false, 1, kAny},
+             off("inverse"),
+             {"begin", std::int64_t{0}, false, 0, kMostSize}}),
 
-      {Kind::embedding, "embedding", {"table", "indices"}, false, {"y"}, {}},
+      {Kind::embedding, "embedding", {"table", "indices"}, false, {"y"}, {begin_of_part()}},
       {Kind::embedding_gradient,
        "embedding_gradient",
        {"indices", "dy"},
        false,
        {"dtable"},
-       {size("rows")}},
+       {size("rows"), begin_of_part()}},
       {Kind::cross_entropy,
        "cross_entropy",
        {"logits", "targets"},
@@ -162,7 +175,9 @@ const std::vector<Declaration>& table() {
        {"logits", "targets", "log_sums", "dlosses"},
        false,
        {"dlogits"},
-       {}},
+       {begin_of_part()}},
+      {Kind::exponential_sum, "exponential_sum", {"x", "most"}, false, {"sums"}, {}},
+      {Kind::pick, "pick", {"x", "indices"}, false, {"y"}, {begin_of_part()}},
       {Kind::top_k, "top_k", {"x"}, false, {"values", "indices"}, {size("count")}},
       {Kind::top_k_gradient,
        "top_k_gradient",
@@ -175,20 +190,25 @@ const std::vector<Declaration>& table() {
        {"x", "experts"},
        false,
        {"slots", "places"},
-       {size("expert_count"), size("capacity")}},
+       {size("expert_count"), size("capacity"), begin_of_part()}},
       {Kind::dispatch_gradient,
        "dispatch_gradient",
        {"experts", "places", "dslots"},
        false,
        {"dx"},
-       {}},
-      {Kind::combine, "combine", {"slots", "experts", "places", "weights"}, false, {"y"}, {}},
+       {begin_of_part()}},
+      {Kind::combine,
+       "combine",
+       {"slots", "experts", "places", "weights"},
+       false,
+       {"y"},
+       {begin_of_part()}},
       {Kind::combine_gradient,
        "combine_gradient",
        {"slots", "experts", "places", "weights", "dy"},
        false,
        {"dslots", "dweights"},
-       {}},
+       {begin_of_part()}},
 
       {Kind::adamw,
        "adamw",
@@ -203,6 +223,11 @@ const std::vector<Declaration>& table() {
        false,
        {"parameter", "velocity"},
        {share("momentum", 0), share("weight_decay", 0), gradient_scale()}},
+
+      communication(Kind::all_reduce, "all_reduce"),
+      communication(Kind::all_gather, "all_gather"),
+      communication(Kind::reduce_scatter, "reduce_scatter"),
+      communication(Kind::all_to_all, "all_to_all"),
   };
   return all;
 }

@@ -87,6 +87,10 @@ Result<ResultTypes> types_of(Kind kind, const ShapeRule& rule) {
       return cross_entropy_rule(rule);
     case Kind::cross_entropy_gradient:
       return cross_entropy_gradient_rule(rule);
+    case Kind::exponential_sum:
+      return exponential_sum_rule(rule);
+    case Kind::pick:
+      return pick_rule(rule);
     case Kind::top_k:
       return top_k_rule(rule);
     case Kind::top_k_gradient:
@@ -103,6 +107,11 @@ Result<ResultTypes> types_of(Kind kind, const ShapeRule& rule) {
       return adamw_rule(rule);
     case Kind::sgd:
       return sgd_rule(rule);
+    case Kind::all_reduce:
+    case Kind::all_gather:
+    case Kind::reduce_scatter:
+    case Kind::all_to_all:
+      return communication_rule(rule, kind);
   }
   HOCKET_CHECK(false, "the types of leaves are given");
   return ResultTypes{};

@@ -47,6 +47,7 @@ const std::vector<LibraryRule>& library_rules() {
       {"boost/beast", {"client/link/http_client.cc", "daemon/http/request_parser.cc"}},
       {"re2/",
        {"tuner/trial/output/line_matcher.cc", "archive/profiles/import/communication_patterns.cc"}},
+      {"yaml-cpp/", {"models/signals/parse_signals.cc"}},
       {"spdlog/", {"daemon/http/log.cc"}},
       {"prometheus/", {"daemon/metrics/metrics_text.cc"}},
       {"systemd/", {"daemon/server/systemd.cc"}},

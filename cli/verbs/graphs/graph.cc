@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/output/table.h"
+#include "cli/verbs/graphs/laid_out.h"
 #include "cli/verbs/graphs/model.h"
 #include "cli/verbs/graphs/pass_flags.h"
 #include "cli/verbs/verb.h"
@@ -40,9 +41,9 @@ Result<Graph> open_graph(const std::string& path, const std::string& last_pass =
 }
 
 struct ShowOptions {
-  std::string file, after, region;
+  std::string file, after, region, signals;
   bool regions = false, memory = false;
-  std::int64_t slack = 0;
+  std::int64_t slack = 0, rank = 0;
   std::shared_ptr<PassFlags> passes = std::make_shared<PassFlags>();
 };
 
@@ -137,10 +138,24 @@ Result<int> print_memory(const Graph& graph, std::int64_t slack, VerbContext& co
   return kDone;
 }
 
+/// Returns the program of a rank: passes up to the optimiser come before signals are looked at, and
+/// fusion after.
+Result<Graph> open_program(const ShowOptions& options, const PassOptions& passes) {
+  const bool is_fused = options.after == graph_passes().back().name;
+  auto whole = open_graph(options.file, is_fused ? kLastBeforeLayout : options.after, passes);
+  HOCKET_TRY(whole);
+  const auto laid_out = lay_out(std::move(*whole), options.signals);
+  HOCKET_TRY(laid_out);
+  auto program = laid_out->program(options.rank);
+  HOCKET_TRY(program);
+  return is_fused ? graph_passes().back().run(*program, passes) : program;
+}
+
 Result<int> show_graph(const ShowOptions& options, VerbContext& context) {
   const auto passes = options.passes->read();
   HOCKET_TRY(passes);
-  const auto graph = open_graph(options.file, options.after, *passes);
+  auto graph = options.signals.empty() ? open_graph(options.file, options.after, *passes)
+                                       : open_program(options, *passes);
   HOCKET_TRY(graph);
   if (options.memory) return print_memory(*graph, options.slack, context);
   if (options.regions) {
@@ -194,6 +209,11 @@ void add_graph_show(CLI::App& graph, VerbAction& action) {
                    "operations by which memory stays after its last use, for several streams")
       ->capture_default_str()
       ->needs(memory);
+  CLI::Option* const signals =
+      verb->add_option("--signals", options->signals,
+                       "the program of one rank, under this file of signals (hocket layout)")
+          ->type_name("FILE");
+  verb->add_option("--rank", options->rank, "the rank")->capture_default_str()->needs(signals);
   add_pass_flags(*verb, options->passes, *after);
   verb->footer(passes_text() +
                "Examples:\n  hocket graph show mlp.graph --after derivative --region layer0\n"

@@ -124,6 +124,7 @@ void compute_rotary(Computation<T>& computation) {
   const Shape& shape = computation.shape(0);
   const auto positions = static_cast<std::size_t>(shape[shape.size() - 2]);
   const double base = computation.attributes.number("base");
+  const auto first = static_cast<double>(computation.attributes.integer("begin"));
   const double direction = computation.attributes.flag("inverse") ? -1 : 1;
   const std::size_t half = rows.width / 2;
   for (std::size_t row = 0; row < rows.count; ++row) {
@@ -132,7 +133,7 @@ void compute_rotary(Computation<T>& computation) {
     for (std::size_t i = 0; i < half; ++i) {
       const double exponent = -2 * static_cast<double>(i) / static_cast<double>(rows.width);
       const double angle =
-          direction * static_cast<double>(row % positions) * std::pow(base, exponent);
+          direction * (first + static_cast<double>(row % positions)) * std::pow(base, exponent);
       const auto [cosine, sine] = turn_of<T>(angle);
       y[i] = x[i] * cosine - x[i + half] * sine;
       y[i + half] = x[i + half] * cosine + x[i] * sine;

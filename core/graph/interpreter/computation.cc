@@ -54,6 +54,8 @@ Sure<T> sure_function_of(Kind kind) {
       return compute_attention_gradient;
     case Kind::rotary:
       return compute_rotary;
+    case Kind::exponential_sum:
+      return compute_exponential_sum;
     case Kind::top_k:
       return compute_top_k;
     case Kind::sgd:
@@ -80,6 +82,8 @@ Result<void> compute(Computation<T>& computation) {
       return compute_cross_entropy(computation);
     case Kind::cross_entropy_gradient:
       return compute_cross_entropy_gradient(computation);
+    case Kind::pick:
+      return compute_pick(computation);
     case Kind::top_k_gradient:
       return compute_top_k_gradient(computation);
     case Kind::dispatch:

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -43,6 +44,18 @@ struct Computation {
                    std::string(operand_names(kind, attributes)[i]) + ": expected numbers from " +
                        std::to_string(low) + " to " + std::to_string(size - 1) + ", found " +
                        std::to_string(found) + " at place " + std::to_string(at));
+  }
+
+  /// Does the same for a part of a larger value that begins at the attribute "begin", if there is
+  /// one: the index is counted from there, and none is outside of the part.
+  Result<std::optional<std::int64_t>> index_in_part(std::size_t i, std::size_t at,
+                                                    std::int64_t size) const {
+    const std::int64_t begin = attributes.integer("begin");
+    if (begin < 0) return index(i, at, size);
+    const auto found = index(i, at, kMostNumbers);
+    HOCKET_TRY(found);
+    const std::int64_t in_part = *found - begin;
+    return in_part >= 0 && in_part < size ? std::optional(in_part) : std::nullopt;
   }
 };
 
@@ -128,6 +141,10 @@ template <class T>
 Result<void> compute_cross_entropy(Computation<T>& computation);
 template <class T>
 Result<void> compute_cross_entropy_gradient(Computation<T>& computation);
+template <class T>
+void compute_exponential_sum(Computation<T>& computation);
+template <class T>
+Result<void> compute_pick(Computation<T>& computation);
 template <class T>
 void compute_top_k(Computation<T>& computation);
 template <class T>

@@ -153,16 +153,21 @@ void compute_dropout(Computation<T>& computation) {
   // A rate below 1 of 2^32 words is below 2^32.
   const auto dropped = static_cast<std::uint32_t>(std::floor(std::ldexp(rate, 32)));
   const auto bits = [](T word) { return static_cast<std::uint32_t>(whole_of(word)); };
-  std::array<std::uint32_t, 4> words{};
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const std::uint64_t block = i / 4;
-    if (i % 4 == 0) {
-      words = philox(
-          {static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), stream, 0},
-          {bits(key[0]), bits(key[1])});
-    }
-    computation.y()[i] = words[i % 4] < dropped ? T(0) : x[i] / kept;
-  }
+  // Numbers are counted in the whole value, of which this may be a part.
+  const Shape& shape = computation.shape(0);
+  const Shape &begins = computation.attributes.integers("begins"),
+              &whole = computation.attributes.integers("whole");
+  const Strides strides = strides_of(whole.empty() ? shape : whole);
+  std::uint64_t begin = 0;
+  for (std::size_t d = 0; d < begins.size(); ++d)
+    begin += static_cast<std::uint64_t>(begins[d] * strides[d]);
+  walk(shape, strides_of(shape), strides, [&](std::size_t i, std::size_t offset) {
+    const std::uint64_t place = begin + offset, block = place / 4;
+    const auto words = philox(
+        {static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), stream, 0},
+        {bits(key[0]), bits(key[1])});
+    computation.y()[i] = words[place % 4] < dropped ? T(0) : x[i] / kept;
+  });
 }
 
 HOCKET_FOR_ALL_NUMBERS(void, compute_elementwise);

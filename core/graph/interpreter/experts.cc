@@ -1,6 +1,7 @@
 // The ways of rows to the slots of experts, and back.
 
 #include <optional>
+#include <unordered_map>
 
 #include "core/graph/interpreter/computation.h"
 
@@ -22,12 +23,12 @@ struct TakenSlots {
   /// Returns the place of the first number of the slot that a choice has; none for a place of −1.
   Result<std::optional<std::size_t>> find(std::size_t row, std::size_t choice) const {
     const std::size_t i = row * choices + choice;
-    const auto expert = computation.index(experts, i, expert_count);
+    const auto expert = computation.index_in_part(experts, i, expert_count);
     HOCKET_TRY(expert);
     const auto place = computation.index(experts + 1, i, capacity, -1);
     HOCKET_TRY(place);
-    if (*place < 0) return std::nullopt;
-    return static_cast<std::size_t>(*expert * capacity + *place) * width;
+    if (!*expert || *place < 0) return std::nullopt;
+    return static_cast<std::size_t>(**expert * capacity + *place) * width;
   }
 
   /// Calls visit(row, row · choices + choice, first number of the slot) for each slot.
@@ -58,14 +59,17 @@ Result<void> compute_dispatch(Computation<T>& computation) {
   const auto choices = static_cast<std::size_t>(computation.shape(1)[1]);
   const std::int64_t experts = computation.attributes.integer("expert_count");
   const std::int64_t capacity = computation.attributes.integer("capacity");
-  std::vector<std::int64_t> taken(static_cast<std::size_t>(experts));
+  // Also of experts that are not of this part: places are those of all.
+  std::unordered_map<std::int64_t, std::int64_t> taken;
   for (std::size_t i = 0; i < rows.count * choices; ++i) {
-    const auto expert = computation.index(1, i, experts);
+    const auto expert = computation.index_in_part(1, i, experts);
     HOCKET_TRY(expert);
-    std::int64_t& place = taken[static_cast<std::size_t>(*expert)];
+    std::int64_t& place = taken[whole_of(computation.x(1)[i])];
     computation.y(1)[i] = place < capacity ? static_cast<double>(place) : -1;
     if (place == capacity) continue;
-    const auto slot = static_cast<std::size_t>(*expert * capacity + place++) * rows.width;
+    const std::int64_t mine = place++;
+    if (!*expert) continue;
+    const auto slot = static_cast<std::size_t>(**expert * capacity + mine) * rows.width;
     for (std::size_t j = 0; j < rows.width; ++j)
       computation.y(0)[slot + j] = computation.x(0)[i / choices * rows.width + j];
   }

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
@@ -75,6 +76,22 @@ Result<std::vector<Numbers>> interpret(const Graph& graph, const Leaves& leaves,
 /// whole.
 Result<std::vector<Residues>> interpret_exactly(const Graph& graph, const ResidueLeaves& leaves,
                                                 const InterpreterOptions& options = {});
+
+/// Returns the ranks of the group of this name that a rank is in, in ascending order.
+using RankGroups =
+    std::function<Result<std::vector<std::size_t>>(std::string_view group, std::size_t rank)>;
+
+/// Carry out the programs of all ranks together, each on its own inputs and parameters, and return
+/// the outputs of each. A sum over ranks is in their order. Errors name the rank; also
+/// invalid_argument where ranks wait for each other without end: where the ranks of a group do not
+/// come to the same communication.
+Result<std::vector<std::vector<Numbers>>> interpret_ranks(const std::vector<Graph>& programs,
+                                                          const std::vector<Leaves>& leaves,
+                                                          const RankGroups& groups,
+                                                          const InterpreterOptions& options = {});
+Result<std::vector<std::vector<Residues>>> interpret_ranks_exactly(
+    const std::vector<Graph>& programs, const std::vector<ResidueLeaves>& leaves,
+    const RankGroups& groups, const InterpreterOptions& options = {});
 
 /// Returns the number of this type that is nearest to `value`, of two the even one; infinity
 /// beyond the largest. Numbers of int32 are left as they are.

@@ -11,9 +11,10 @@ template <class T>
 Result<void> compute_embedding(Computation<T>& computation) {
   const Rows table(computation, 0);
   for (std::size_t i = 0; i < computation.x(1).size(); ++i) {
-    const auto index = computation.index(1, i, static_cast<std::int64_t>(table.count));
+    const auto index = computation.index_in_part(1, i, static_cast<std::int64_t>(table.count));
     HOCKET_TRY(index);
-    std::copy_n(computation.x(0).data() + static_cast<std::size_t>(*index) * table.width,
+    if (!*index) continue;
+    std::copy_n(computation.x(0).data() + static_cast<std::size_t>(**index) * table.width,
                 table.width, computation.y().data() + i * table.width);
   }
   return {};
@@ -23,10 +24,11 @@ template <class T>
 Result<void> compute_embedding_gradient(Computation<T>& computation) {
   const Rows rows(computation, 1);
   for (std::size_t i = 0; i < rows.count; ++i) {
-    const auto index = computation.index(0, i, computation.attributes.integer("rows"));
+    const auto index = computation.index_in_part(0, i, computation.attributes.integer("rows"));
     HOCKET_TRY(index);
+    if (!*index) continue;
     const T* const dy = computation.x(1).data() + i * rows.width;
-    T* const row = computation.y().data() + static_cast<std::size_t>(*index) * rows.width;
+    T* const row = computation.y().data() + static_cast<std::size_t>(**index) * rows.width;
     for (std::size_t j = 0; j < rows.width; ++j) row[j] += dy[j];
   }
   return {};
@@ -52,15 +54,36 @@ template <class T>
 Result<void> compute_cross_entropy_gradient(Computation<T>& computation) {
   const Rows rows(computation, 0);
   for (std::size_t row = 0; row < rows.count; ++row) {
-    const auto target = computation.index(1, row, static_cast<std::int64_t>(rows.width));
+    const auto target = computation.index_in_part(1, row, static_cast<std::int64_t>(rows.width));
     HOCKET_TRY(target);
     const T* const logits = computation.x(0).data() + row * rows.width;
     T* const dlogits = computation.y().data() + row * rows.width;
     for (std::size_t i = 0; i < rows.width; ++i) {
-      const T at_target = static_cast<std::int64_t>(i) == *target ? 1 : 0;
+      const T at_target = *target == static_cast<std::int64_t>(i) ? 1 : 0;
       dlogits[i] =
           (exponential_of(logits[i] - computation.x(2)[row]) - at_target) * computation.x(3)[row];
     }
+  }
+  return {};
+}
+
+template <class T>
+void compute_exponential_sum(Computation<T>& computation) {
+  const Rows rows(computation, 0);
+  for (std::size_t i = 0; i < rows.count * rows.width; ++i) {
+    const std::size_t row = i / rows.width;
+    computation.y()[row] += exponential_of(computation.x(0)[i] - computation.x(1)[row]);
+  }
+}
+
+template <class T>
+Result<void> compute_pick(Computation<T>& computation) {
+  const Rows rows(computation, 0);
+  for (std::size_t row = 0; row < rows.count; ++row) {
+    const auto index = computation.index_in_part(1, row, static_cast<std::int64_t>(rows.width));
+    HOCKET_TRY(index);
+    if (*index)
+      computation.y()[row] = computation.x(0)[row * rows.width + static_cast<std::size_t>(**index)];
   }
   return {};
 }
@@ -101,6 +124,8 @@ HOCKET_FOR_ALL_NUMBERS(Result<void>, compute_embedding);
 HOCKET_FOR_ALL_NUMBERS(Result<void>, compute_embedding_gradient);
 HOCKET_FOR_ALL_NUMBERS(Result<void>, compute_cross_entropy);
 HOCKET_FOR_ALL_NUMBERS(Result<void>, compute_cross_entropy_gradient);
+HOCKET_FOR_ALL_NUMBERS(void, compute_exponential_sum);
+HOCKET_FOR_ALL_NUMBERS(Result<void>, compute_pick);
 HOCKET_FOR_ALL_NUMBERS(void, compute_top_k);
 HOCKET_FOR_ALL_NUMBERS(Result<void>, compute_top_k_gradient);
 

@@ -22,7 +22,7 @@ namespace hocket {
 inline bool has_derivative(OperationKind kind) {
   using Kind = OperationKind;
   return kind > Kind::constant && !to_string(kind).ends_with("_gradient") &&
-         kind != Kind::is_finite && kind != Kind::adamw && kind != Kind::sgd;
+         kind != Kind::is_finite && !is_of_ranks(kind) && kind < Kind::adamw;
 }
 
 struct LeafNumbers {

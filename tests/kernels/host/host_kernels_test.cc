@@ -21,6 +21,7 @@ TEST(HostKernels, HaveFloat32ForEachKind) {
   for (std::size_t i = 0; i < kOperationKinds; ++i) {
     const auto kind = static_cast<Kind>(i);
     if (kind == Kind::input || kind == Kind::parameter) continue;  // nothing is computed
+    if (is_of_ranks(kind)) continue;
     EXPECT_THAT(host_kernels().types(kind, KernelDevice::host), Contains(KernelTypes()))
         << to_string(kind);
   }
@@ -35,6 +36,16 @@ TEST(HostKernels, SayWhichTypesTheyLack) {
             "softmax of bfloat16[4, 8] has no kernel on the host, where there are those for "
             "float32; convert its operands");
   EXPECT_FALSE(host_kernels().find({Kind::softmax, {}, {narrow}, {narrow}}, KernelDevice::cuda));
+}
+
+TEST(HostKernels, RefuseOperationsOfTheProgramOfOneRank) {
+  const ValueType table{NumberType::float32, {4, 8}}, indices{NumberType::int32, {2}};
+  const auto attributes = complete(Kind::embedding, {{"begin", std::int64_t{4}}}).value();
+  const auto error = host_kernels().find(
+      {Kind::embedding, attributes, {table, indices}, {{NumberType::float32, {2, 8}}}},
+      KernelDevice::host);
+  ASSERT_FALSE(error);
+  EXPECT_THAT(error.error().message, testing::HasSubstr("of the program of one of several ranks"));
 }
 
 /// Rounding grows along a graph: outputs differ by a share of their largest number.

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "core/graph/graph_builder.h"
 #include "core/graph/graph_text.h"
 #include "tests/core/graph/evaluated.h"
 
@@ -163,6 +164,56 @@ output "third" = %third)");
   EXPECT_THAT((*rounding)[0].values, ElementsAre(1, infinity));
   EXPECT_THAT((*rounding)[1].values, ElementsAre(2, infinity));
   EXPECT_THAT((*rounding)[2].values, ElementsAre(0.333251953125));
+}
+
+Graph communicating(OperationKind kind, const char* group, std::int64_t ranks) {
+  GraphBuilder builder;
+  const Value x = builder.input("x", {NumberType::float32, {2}});
+  builder.output("y", builder.add(kind, {x}, {{"group", group}, {"ranks", ranks}}));
+  return builder.build().value();
+}
+
+Result<std::vector<std::vector<Numbers>>> on_ranks(const std::vector<Graph>& programs) {
+  std::vector<Leaves> leaves;
+  for (std::size_t rank = 0; rank < programs.size(); ++rank) {
+    const double first = static_cast<double>(rank) * 10;
+    leaves.push_back({{"x", {{NumberType::float32, {2}}, {first, first + 1}}}});
+  }
+  const std::size_t count = programs.size();
+  return interpret_ranks(programs, leaves, [count](std::string_view group, std::size_t) {
+    std::vector<std::size_t> ranks;
+    for (std::size_t rank = 0; rank < count; ++rank) ranks.push_back(rank);
+    return group == "all" ? Result<std::vector<std::size_t>>(ranks)
+                          : failure(ErrorCode::invalid_argument, "no such group");
+  });
+}
+
+std::vector<double> of_rank(OperationKind kind, std::size_t rank) {
+  const Graph program = communicating(kind, "all", 2);
+  const auto outputs = on_ranks({program, program});
+  EXPECT_TRUE(outputs) << outputs.error().message;
+  return (*outputs)[rank][0].values;
+}
+
+TEST(InterpretRanks, CarriesOutCommunications) {
+  using Kind = OperationKind;
+  EXPECT_THAT(of_rank(Kind::all_reduce, 1), testing::ElementsAre(10, 12));
+  EXPECT_THAT(of_rank(Kind::all_gather, 0), testing::ElementsAre(0, 1, 10, 11));
+  EXPECT_THAT(of_rank(Kind::reduce_scatter, 1), testing::ElementsAre(12));
+  EXPECT_THAT(of_rank(Kind::all_to_all, 0), testing::ElementsAre(0, 10));
+  EXPECT_THAT(of_rank(Kind::all_to_all, 1), testing::ElementsAre(1, 11));
+}
+
+TEST(InterpretRanks, SaysWhoWaitsForWhom) {
+  const Graph one = communicating(OperationKind::all_reduce, "all", 2);
+  const Graph other = communicating(OperationKind::all_to_all, "all", 2);
+  EXPECT_THAT(on_ranks({one, other}).error().message,
+              testing::HasSubstr("rank 0 waits in all_reduce, while rank 1 is at all_to_all"));
+  EXPECT_THAT(on_ranks({one}).error().message, testing::HasSubstr("expected a group of 2 ranks"));
+  EXPECT_THAT(on_ranks({communicating(OperationKind::all_reduce, "none", 1)}).error().message,
+              testing::HasSubstr("no such group"));
+  EXPECT_THAT(interpret(one, {{"x", {{NumberType::float32, {2}}, {1, 2}}}}).error().message,
+              testing::HasSubstr("communication with other ranks"));
 }
 
 }  // namespace
