@@ -82,5 +82,29 @@ TEST(PlanLayouts, RefusesWhatDoesNotFit) {
               testing::HasSubstr("dimension 1 of [4, 6]"));
 }
 
+/// A sum that a function follows may be scattered as well as reduced; it is whole, as nothing else
+/// is divided.
+TEST(PlanLayouts, KeepsWholeWhatNothingElseDivides) {
+  const Graph graph = parse_graph(R"(
+%x = input "x" : float32[8, 16]
+%w = parameter "w" : float32[16, 8]
+%p = matmul %x, %w
+%y = relu %p
+output "y" = %y
+)")
+                          .value();
+  LayoutRequest request;
+  Layout inputs(2), rows(2);
+  inputs.divide(1, {1, 1});
+  rows.divide(1, {0, 1});
+  request.leaves = {{"x", inputs}, {"w", rows}};
+  const LayoutPlan plan = plan_layouts(graph, data_tensor(), request).value();
+  EXPECT_TRUE(plan.layout(*graph.output("y")).is_whole());
+  const auto traffic = traffic_of(program_of_rank(graph, plan, 0).value());
+  ASSERT_EQ(traffic.size(), 1);
+  EXPECT_EQ(traffic[0].kind, OperationKind::all_reduce);
+  EXPECT_EQ(traffic[0].group, "tensor");
+}
+
 }  // namespace
 }  // namespace hocket
