@@ -28,11 +28,12 @@ if(NOT TARGET CUPTI::headers)
   list(APPEND HOCKET_ROOMS_APART profiler/cupti)
 endif()
 
-# Rooms that are not compiled for speed: what they do takes the time of files, sockets or people,
-# and full optimisation would double the time of their builds.
+# Rooms that are not compiled for speed: what they do is done once, or takes the time of files,
+# sockets or people, and full optimisation would double the time of their builds.
 string(CONCAT HOCKET_COLD_ROOMS
-    "^(archive|capi|cli|daemon)|^client/(link|start)|^core/(greeting|hardware)|^job/(network|run)"
-    "|^tuner/(command|explain|slurm|study|table|trial)")
+    "^(archive|capi|cli|daemon)|^client/(link|start)"
+    "|^core/(files|graph$|greeting|hardware|layout|protocol|sharing)|^job/(network|run)"
+    "|^models/signals|^tuner/(command|explain|slurm|study|table|trial)")
 
 # Sets `out` to the library of a room: hocket_core_plan for core/plan.
 function(hocket_library_of out room)

@@ -2,6 +2,7 @@
 
 // Finds the rules of one operation. Private to this folder. Pure.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>

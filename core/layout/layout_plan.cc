@@ -66,7 +66,7 @@ class Planner {
   Result<LayoutPlan> run() {
     for (const auto& [name, layout] : request_.leaves) HOCKET_TRY(check_leaf(name));
     for (const auto& [name, use] : request_.uses) HOCKET_TRY(check_leaf(name));
-    HOCKET_TRY(find_final_layouts());
+    find_final_layouts();
     for (present_ = 0; present_ < graph_.operations().size(); ++present_) {
       const Operation& operation = graph_.operations()[present_];
       if (auto ok = place(operation); !ok) return failure(ok.error().in(words_of(operation)));
@@ -99,13 +99,12 @@ class Planner {
   }
 
   /// A parameter is after the step where it was before.
-  Result<void> find_final_layouts() {
+  void find_final_layouts() {
     for (const Operation& operation : graph_.operations()) {
       if (operation.kind != Kind::parameter) continue;
       if (const auto updated = graph_.output(updated_name(operation.name)))
         final_[updated->index] = leaf_layout(operation);
     }
-    return {};
   }
 
   Result<void> place(const Operation& operation) {
@@ -122,22 +121,17 @@ class Planner {
     rules_ = division_rules(operation.kind, operation.attributes, operand_types, result_types);
 
     // Outer axes first: each takes the cheapest rule, given those that axes before have taken.
-    OperationLayout chosen;
     Required required;
     for (const ValueType& type : operand_types) required.operands.emplace_back(type.shape.size());
     for (const ValueType& type : result_types) required.results.emplace_back(type.shape.size());
-    for (std::size_t axis = 0; axis < axes(); ++axis) {
-      auto choice = choose(operation, axis, required);
-      HOCKET_TRY(choice);
-      chosen.choices.push_back(*choice);
-    }
+    for (std::size_t axis = 0; axis < axes(); ++axis) choose(operation, axis, required);
+    std::vector<std::size_t>& versions = plan_.operands.emplace_back();
     for (std::size_t i = 0; i < operation.operands.size(); ++i) {
-      chosen.operands.push_back(
+      versions.push_back(
           version_in(operation.operands[i], required.operands[i], place_of_use(operation)));
     }
     for (std::size_t i = 0; i < results; ++i)
       add_first(graph_.result(operation, i), std::move(required.results[i]));
-    plan_.operations.push_back(std::move(chosen));
     return {};
   }
 
@@ -150,7 +144,7 @@ class Planner {
     HOCKET_TRY(check_layout(layout, shape(leaf.first_result), plan_.mesh));
     is_parameter_[leaf.first_result.index] = leaf.kind == Kind::parameter;
     add_first(leaf.first_result, layout);
-    plan_.operations.emplace_back();
+    plan_.operands.emplace_back();
     return {};
   }
 
@@ -181,35 +175,34 @@ class Planner {
     return true;
   }
 
-  Result<OperationLayout::Choice> choose(const Operation& operation, std::size_t axis,
-                                         Required& required) {
-    const DivisionRule whole{std::vector<AxisLayout>(operation.operands.size()),
-                             std::vector<AxisLayout>(graph_.results(operation))};
+  /// Adds what the cheapest rule needs along an axis.
+  void choose(const Operation& operation, std::size_t axis, Required& required) {
     std::optional<Cost> best;
-    OperationLayout::Choice best_choice;
     Required best_required;
-    const auto consider = [&](std::size_t index, std::int64_t parts, const DivisionRule& rule) {
+    const auto consider = [&](const DivisionRule& rule) {
       Required next = required;
       if (!require(operation, axis, rule, next)) return;
       const auto cost = cost_of(operation, axis, rule);
       if (!cost || (best && best->key() <= cost->key())) return;
       best = cost;
-      best_choice = {index, parts};
       best_required = std::move(next);
     };
     const auto forced = forced_dimension(operation, axis);
-    if (!forced) consider(rules_.size(), 1, whole);
-    for (std::size_t i = 0; i < rules_.size(); ++i) {
-      const bool is_forced =
-          forced && rules_[i].results[0] == AxisLayout::divided(static_cast<std::size_t>(*forced));
-      if (forced && !is_forced) continue;
-      for (const std::int64_t parts : factors_of(operation, axis, rules_[i]))
-        consider(i, parts, with_parts(rules_[i], parts));
+    const auto is_forced = [&](const DivisionRule& rule) {
+      return rule.results[0] == AxisLayout::divided(*forced);
+    };
+    const DivisionRule whole{std::vector<AxisLayout>(operation.operands.size()),
+                             std::vector<AxisLayout>(graph_.results(operation))};
+    if (!forced) consider(whole);
+    for (const DivisionRule& rule : rules_) {
+      if (forced && !is_forced(rule)) continue;
+      for (const std::int64_t parts : factors_of(operation, axis, rule))
+        consider(with_parts(rule, parts));
     }
-    if (!best && forced) consider(rules_.size(), 1, whole);
+    // What is forced may not fit.
+    if (!best) consider(whole);
     HOCKET_CHECK(best, "an operation can be carried out whole");
     required = std::move(best_required);
-    return best_choice;
   }
 
   /// Returns the dimension along which the request has an operation divided over an axis.

@@ -52,22 +52,12 @@ struct ValueVersion {
   std::size_t operation = 0;
 };
 
-struct OperationLayout {
-  /// By axis: the rule that it follows; the number of rules where it is carried out whole. Rules
-  /// are those of division_rules(), with so many times their parts.
-  struct Choice {
-    std::size_t rule = 0;
-    std::int64_t parts = 1;
-  };
-  std::vector<Choice> choices;
-  std::vector<std::size_t> operands;  ///< version of each
-};
-
 struct LayoutPlan {
   Mesh mesh = {};
   std::vector<std::vector<ValueVersion>> versions = {};  ///< by value
-  std::vector<OperationLayout> operations = {};          ///< by operation
-  std::vector<std::size_t> outputs = {};                 ///< version of each
+  /// By operation and operand: the version that it takes.
+  std::vector<std::vector<std::size_t>> operands = {};
+  std::vector<std::size_t> outputs = {};  ///< version of each
 
   const Layout& layout(ValueId value, std::size_t version = 0) const {
     return versions[value.index][version].layout;

@@ -31,7 +31,7 @@ class RankProgram {
 
   Result<Graph> run() {
     const auto operations = graph_.operations();
-    for (std::size_t i = 0; i < operations.size(); ++i) add(operations[i], plan_.operations[i]);
+    for (std::size_t i = 0; i < operations.size(); ++i) add(operations[i], plan_.operands[i]);
     for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
       const GraphOutput& output = graph_.outputs()[i];
       const auto in = to_.at(graph_.operations()[graph_.producer(output.value)].region);
@@ -167,7 +167,7 @@ class RankProgram {
 
   // Operations.
 
-  void add(const Operation& operation, const OperationLayout& layout) {
+  void add(const Operation& operation, const std::vector<std::size_t>& versions) {
     const auto in = to_.at(operation.region);
     if (operation.kind <= Kind::constant) {
       const ValueId value = operation.first_result;
@@ -177,8 +177,8 @@ class RankProgram {
     std::vector<Value> operands;
     std::vector<const Layout*> layouts;
     for (std::size_t i = 0; i < operation.operands.size(); ++i) {
-      operands.push_back(at(operation.operands[i], layout.operands[i]));
-      layouts.push_back(&plan_.layout(operation.operands[i], layout.operands[i]));
+      operands.push_back(at(operation.operands[i], versions[i]));
+      layouts.push_back(&plan_.layout(operation.operands[i], versions[i]));
     }
     const Layout& result = plan_.layout(operation.first_result);
     const std::vector<Value> results = local_results(operation, operands, layouts, result);

@@ -303,7 +303,20 @@ TEST_F(HostileText, IsTextInEveryViewOfEveryVerb) {
         {graph, "--after", "fusion", "--precision", bytes_},
         {graph, "--after", "fusion", "--recompute", bytes_},
         {graph, "--after", "fusion", "--keep", bytes_},
-        {graph, "--after", "fusion", "--optimiser", bytes_}},
+        {graph, "--after", "fusion", "--optimiser", bytes_},
+        {graph, "--signals", garbage}},
+       {});
+  const std::string signals =
+      folder.write("signals.yaml", "mesh: {data: 2}\nregions:\n  \"no" + end_ + "\": {rows: a}\n");
+  const std::string one = folder.write("one.yaml", "mesh: {data: 1}\n");
+  each("layout",
+       {{one, graph},
+        {one, graph, "--optimiser", bytes_},
+        {one, garbage},
+        {signals, graph},
+        {garbage, graph},
+        {"/no" + bytes_, graph},
+        {one, "/no" + bytes_}},
        {});
   each("graph diff", {{graph, graph}, {graph, garbage}}, {});
   each("graph model", {{}, {bytes_}}, {});

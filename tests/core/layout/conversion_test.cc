@@ -97,7 +97,7 @@ TEST(Conversion, KeepsEachNumber) {
     const Graph graph = builder.build().value();
     const Layout from = random_layout(shape, mesh, random), to = random_layout(shape, mesh, random);
     LayoutPlan plan{.mesh = mesh};
-    plan.operations.emplace_back();
+    plan.operands.emplace_back();
     const auto steps = convert_layout(from, to, mesh);
     plan.versions = {{{from, 0, {}, 0}, {to, 0, steps, 0}}};
     plan.outputs = {1};
