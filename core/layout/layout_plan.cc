@@ -199,7 +199,7 @@ class Planner {
       for (const std::int64_t parts : factors_of(operation, axis, rule))
         consider(with_parts(rule, parts));
     }
-    // What is forced may not fit.
+    // A dimension that is forced may not fit.
     if (!best) consider(whole);
     HOCKET_CHECK(best, "an operation can be carried out whole");
     required = std::move(best_required);
