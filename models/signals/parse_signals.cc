@@ -88,8 +88,11 @@ class SignalsParser {
 
   Result<void> mesh(const YAML::Node& node) {
     return for_members(node, "mesh", [&](const auto& key, const auto& value) -> Result<void> {
-      const auto size = integer_of(value, "size of axis " + shown(key), 1, 1 << 20);
+      const auto size = integer_of(value, "size of axis " + shown(key), 1, kMostSignalRanks);
       HOCKET_TRY(size);
+      if (signals_.ranks() > kMostSignalRanks / *size)
+        return wrong(value,
+                     "mesh: expected at most " + std::to_string(kMostSignalRanks) + " ranks");
       signals_.mesh.push_back({key.Scalar(), *size});
       return {};
     });
@@ -157,7 +160,7 @@ class SignalsParser {
       }
       if (key.Scalar() != "workers") return unknown(key, kKeys);
       has_workers = true;
-      if (const auto count = integer_of(value, "workers", 1, 1 << 20)) {
+      if (const auto count = integer_of(value, "workers", 1, kMostSignalRanks)) {
         divided.workers = *count;
         return {};
       }

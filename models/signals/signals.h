@@ -71,8 +71,9 @@ struct Signals {
   std::int64_t ranks() const;
 };
 
-/// Most bytes of a file.
+/// Most bytes of a file, and ranks of its mesh.
 inline constexpr std::size_t kMostSignalsBytes = 1 << 20;
+inline constexpr std::int64_t kMostSignalRanks = 1 << 20;
 
 /// Reads the form. invalid_argument with the line, the word that is not known and the nearest one.
 Result<Signals> parse_signals(std::string_view text);

@@ -60,6 +60,7 @@ TEST(ParseSignals, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(error_of(mesh + "head: {shard: {axis: 0, workers: 3}}"), HasSubstr("the size of 0"));
   EXPECT_THAT(error_of(mesh + "\"block[3\": {columns: tensor}"), HasSubstr("region"));
   EXPECT_THAT(error_of("mesh: {data: 2}\nmesh: {data: 4}"), HasSubstr("given twice"));
+  EXPECT_THAT(error_of("mesh: {a: 1048576, b: 1048576}"), HasSubstr("at most 1048576 ranks"));
   EXPECT_THAT(error_of("mesh: [1, 2"), HasSubstr("line 1"));
   EXPECT_THAT(error_of("- a\n- b"), HasSubstr("expected a map"));
 }
