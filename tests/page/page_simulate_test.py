@@ -48,7 +48,7 @@ class PageSimulate(PageTest):
         answer = self.world.send("POST", "/v1/simulate", {
             "profile": self.profile_names[0], "config": {"partition_bytes": 65536}})
         milliseconds = answer["iteration_ns"] / 1e6
-        expect(self.prediction()).to_contain_text(f"{milliseconds:.3g}"[:4])
+        expect(self.prediction()).to_contain_text(f"{milliseconds:.4g} ms")
         # The prediction and what the job ran with are drawn on one scale.
         expect(self.page.get_by_role("application").filter(visible=True)).to_have_count(2)
         expect(self.page.get_by_text("--set partition_bytes=64KiB")).to_be_visible()
