@@ -122,8 +122,8 @@ class World:
                 self._add_profile({"HOCKET_CONFIG": json.dumps(ORDERED)}, [])]
 
     def _add_profile(self, config, predicted):
-        """Records a profile. The link is so slow that even on a busy host it takes most of the time,
-        and others are predicted; if not, it records another."""
+        """Records a profile. The link is so slow that even on a busy host it takes most of the
+        time, and others are predicted; if not, it records another."""
         for _ in range(8):
             # It asks the daemon for nothing, which would give it its configuration.
             self.hocket("run", "--ranks", "2", "--", GPT2, *MODEL, "--link", "20mbit", "--steps",
