@@ -65,6 +65,12 @@ Value GraphBuilder::constant(double value, const ValueType& type) {
   return added(graph_.add_constant(value, type, region_));
 }
 
+Value GraphBuilder::leaf_like(const Operation& leaf, const ValueType& type) {
+  if (leaf.kind == OperationKind::constant) return constant(leaf.attributes.number("value"), type);
+  if (leaf.kind == OperationKind::input) return input(leaf.name, type);
+  return named_parameter(leaf.name, type);
+}
+
 std::vector<Value> GraphBuilder::add_all(OperationKind kind, const std::vector<Value>& operands,
                                          const Attributes& attributes) {
   const Value first = add(kind, operands, attributes);

@@ -81,6 +81,9 @@ class GraphBuilder {
   Value named_parameter(std::string full_name, const ValueType& type);
   Value constant(double value, const ValueType& type = {});
 
+  /// Adds an input, a parameter or a constant like one of another graph, of this type.
+  Value leaf_like(const Operation& leaf, const ValueType& type);
+
   /// Adds an operation and returns its results.
   std::vector<Value> add_all(OperationKind kind, const std::vector<Value>& operands,
                              const Attributes& attributes = {});

@@ -333,6 +333,14 @@ std::vector<DivisionRule> division_rules(OperationKind kind, const Attributes& a
   return DivisionRules(kind, attributes, operands, results).find();
 }
 
+std::vector<DivisionRule> division_rules(const Graph& graph, const Operation& operation) {
+  std::vector<ValueType> operands, results;
+  for (const ValueId operand : operation.operands) operands.push_back(graph.type(operand));
+  for (std::size_t i = 0; i < graph.results(operation); ++i)
+    results.push_back(graph.type(graph.result(operation, i)));
+  return division_rules(operation.kind, operation.attributes, operands, results);
+}
+
 DivisionRule with_parts(DivisionRule rule, std::int64_t factor) {
   HOCKET_CHECK(!rule.is_contiguous || factor == 1, "indices that stay together");
   for (auto* values : {&rule.operands, &rule.results})

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "core/graph/graph.h"
 #include "core/graph/operation.h"
 #include "core/graph/value_type.h"
 #include "core/layout/layout.h"
@@ -50,6 +51,9 @@ struct DivisionRule {
 std::vector<DivisionRule> division_rules(OperationKind kind, const Attributes& attributes,
                                          std::span<const ValueType> operands,
                                          std::span<const ValueType> results);
+
+/// Returns those of an operation of a graph.
+std::vector<DivisionRule> division_rules(const Graph& graph, const Operation& operation);
 
 /// Returns the rule with `factor` times as many parts everywhere. Requires factor 1 of a rule that
 /// is contiguous.

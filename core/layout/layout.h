@@ -1,8 +1,8 @@
 #pragma once
 
-// Where the numbers of a value are on the ranks of a mesh. Along each axis a value is whole on
-// every rank, divided along one of its dimensions, or a partial sum, of which each rank has a
-// summand. Pure; any thread.
+// The layout of a value on the ranks of a mesh. Along each axis the value is whole on every rank,
+// divided along one of its dimensions, or a partial sum, of which each rank has a summand. Pure;
+// any thread.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +27,7 @@ struct DividedDimension {
   auto operator<=>(const DividedDimension&) const = default;
 };
 
-/// Where a dimension of a value is divided.
+/// A dimension that is divided, within each of `parts` equal parts of it.
 struct DividedPlace {
   std::size_t dimension = 0;
   std::int64_t parts = 1;

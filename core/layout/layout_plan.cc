@@ -35,13 +35,15 @@ struct Cost {
   auto key() const { return std::tuple(bytes, changes, is_new_division, sent_bytes); }
 };
 
-/// Where the gathered blocks of a value may be used again: within a part of the model, in one pass.
+/// Returns a name of the part of the model and the pass in which an operation is: blocks that are
+/// gathered for it are used again there alone.
 std::string place_of_use(const Operation& operation) {
   const std::string_view region = operation.region;
   return part_of_model(region) + std::string(region.substr(model_region(region).size()));
 }
 
-bool sends_all(const std::vector<ConversionStep>& steps) {
+/// Returns whether what the steps make is kept for the place that needs it alone.
+bool is_for_one_place(const std::vector<ConversionStep>& steps) {
   return std::ranges::any_of(steps, [](const ConversionStep& step) {
     return step.kind == ConversionKind::all_gather || step.kind == ConversionKind::all_to_all ||
            step.kind == ConversionKind::slice;
@@ -67,8 +69,7 @@ class Planner {
     for (const auto& [name, layout] : request_.leaves) HOCKET_TRY(check_leaf(name));
     for (const auto& [name, use] : request_.uses) HOCKET_TRY(check_leaf(name));
     find_final_layouts();
-    for (present_ = 0; present_ < graph_.operations().size(); ++present_) {
-      const Operation& operation = graph_.operations()[present_];
+    for (const Operation& operation : graph_.operations()) {
       if (auto ok = place(operation); !ok) return failure(ok.error().in(words_of(operation)));
     }
     for (const GraphOutput& output : graph_.outputs()) {
@@ -110,26 +111,23 @@ class Planner {
   Result<void> place(const Operation& operation) {
     if (operation.kind <= Kind::constant) return place_leaf(operation);
     const std::size_t results = graph_.results(operation);
-    std::vector<ValueType> operand_types, result_types;
-    for (const ValueId operand : operation.operands) operand_types.push_back(graph_.type(operand));
-    for (std::size_t i = 0; i < results; ++i)
-      result_types.push_back(graph_.type(graph_.result(operation, i)));
+    place_ = place_of_use(operation);
     const bool is_of_parameters = std::ranges::all_of(
         operation.operands, [&](ValueId operand) { return is_parameter_[operand.index]; });
     for (std::size_t i = 0; i < results; ++i)
       is_parameter_[graph_.result(operation, i).index] = is_of_parameters;
-    rules_ = division_rules(operation.kind, operation.attributes, operand_types, result_types);
+    rules_ = division_rules(graph_, operation);
 
     // Outer axes first: each takes the cheapest rule, given those that axes before have taken.
     Required required;
-    for (const ValueType& type : operand_types) required.operands.emplace_back(type.shape.size());
-    for (const ValueType& type : result_types) required.results.emplace_back(type.shape.size());
+    for (const ValueId operand : operation.operands)
+      required.operands.emplace_back(shape(operand).size());
+    for (std::size_t i = 0; i < results; ++i)
+      required.results.emplace_back(shape(graph_.result(operation, i)).size());
     for (std::size_t axis = 0; axis < axes(); ++axis) choose(operation, axis, required);
     std::vector<std::size_t>& versions = plan_.operands.emplace_back();
-    for (std::size_t i = 0; i < operation.operands.size(); ++i) {
-      versions.push_back(
-          version_in(operation.operands[i], required.operands[i], place_of_use(operation)));
-    }
+    for (std::size_t i = 0; i < operation.operands.size(); ++i)
+      versions.push_back(version_in(operation.operands[i], required.operands[i], place_));
     for (std::size_t i = 0; i < results; ++i)
       add_first(graph_.result(operation, i), std::move(required.results[i]));
     return {};
@@ -149,7 +147,7 @@ class Planner {
   }
 
   void add_first(ValueId value, Layout layout) {
-    plan_.versions[value.index].push_back({std::move(layout), 0, {}, present_});
+    plan_.versions[value.index].push_back({std::move(layout), 0, {}});
     places_[value.index].emplace_back();
   }
 
@@ -317,14 +315,13 @@ class Planner {
 
   /// Returns the layouts of a value that an operation can use at no cost of its own.
   std::vector<Layout> usable(ValueId value, const Operation& operation) const {
-    const std::string place = place_of_use(operation);
     std::vector<Layout> layouts;
     const auto& versions = plan_.versions[value.index];
     for (std::size_t i = 0; i < versions.size(); ++i) {
       const std::string& made_for = places_[value.index][i];
       if (i == 0)
         layouts.push_back(gathered(value, operation));
-      else if (made_for.empty() || made_for == place)
+      else if (made_for.empty() || made_for == place_)
         layouts.push_back(versions[i].layout);
     }
     return layouts;
@@ -354,10 +351,10 @@ class Planner {
       const double bytes = sent_bytes(steps, graph_.type(value), plan_.mesh);
       if (bytes >= best_bytes) continue;
       best_bytes = bytes;
-      best = {layout, i, std::move(steps), present_};
+      best = {layout, i, std::move(steps)};
     }
     HOCKET_CHECK(best, "the version that an operation makes may be used anywhere");
-    places.push_back(sends_all(best->steps) ? place : places[best->source]);
+    places.push_back(is_for_one_place(best->steps) ? place : places[best->source]);
     versions.push_back(std::move(*best));
     return versions.size() - 1;
   }
@@ -365,8 +362,9 @@ class Planner {
   const Graph& graph_;
   const LayoutRequest& request_;
   LayoutPlan plan_;
-  std::vector<DivisionRule> rules_;  ///< of the present operation
-  std::size_t present_ = 0;
+  // These are of the present operation.
+  std::vector<DivisionRule> rules_;
+  std::string place_;
   /// By value and version: where alone it may be used; empty: anywhere.
   std::vector<std::vector<std::string>> places_;
   std::vector<std::optional<Layout>> final_;  ///< by value: that an output has to have
@@ -374,16 +372,6 @@ class Planner {
 };
 
 }  // namespace
-
-double LayoutPlan::sent_bytes(const Graph& graph) const {
-  double bytes = 0;
-  for (std::size_t value = 0; value < versions.size(); ++value) {
-    const ValueType& type = graph.type({static_cast<std::uint32_t>(value)});
-    for (const ValueVersion& version : versions[value])
-      bytes += hocket::sent_bytes(version.steps, type, mesh);
-  }
-  return bytes;
-}
 
 Result<LayoutPlan> plan_layouts(const Graph& graph, const Mesh& mesh,
                                 const LayoutRequest& request) {

@@ -34,7 +34,7 @@ struct DividedSequence {
   std::size_t axis = 0;
 };
 
-/// Where values are that no operation makes, and what is asked of others.
+/// The layouts of inputs and parameters, and what is asked of other values.
 struct LayoutRequest {
   /// By name of the input or the parameter; others are whole.
   std::map<std::string, Layout, std::less<>> leaves = {};
@@ -48,8 +48,6 @@ struct ValueVersion {
   /// The version that it is made of, and how; the first version is as the operation makes it.
   std::size_t source = 0;
   std::vector<ConversionStep> steps = {};
-  /// The operation before which it is made.
-  std::size_t operation = 0;
 };
 
 struct LayoutPlan {
@@ -62,8 +60,6 @@ struct LayoutPlan {
   const Layout& layout(ValueId value, std::size_t version = 0) const {
     return versions[value.index][version].layout;
   }
-  /// Returns the bytes that each rank sends in a step.
-  double sent_bytes(const Graph& graph) const;
 };
 
 /// Plans the layouts of a graph, whose products have no epilogues yet. Outputs "updated/NAME" are

@@ -43,8 +43,8 @@ class RankProgram {
  private:
   const Mesh& mesh() const { return plan_.mesh; }
   const Shape& shape(ValueId value) const { return graph_.type(value).shape; }
-  Shape local(ValueId value, const Layout& layout) const {
-    return local_shape(layout, shape(value), mesh());
+  ValueType local_type(ValueId value, const Layout& layout) const {
+    return {graph_.type(value).numbers, local_shape(layout, shape(value), mesh())};
   }
 
   /// Returns what stands for a version of a value, which is made where it is first needed.
@@ -58,8 +58,7 @@ class RankProgram {
       });
       if (is_cut && maker.kind == Kind::constant) {
         // The same number everywhere needs no slicing.
-        const ValueType type{graph_.type(value).numbers, local(value, made.layout)};
-        copy = to_.constant(maker.attributes.number("value"), type).id();
+        copy = to_.leaf_like(maker, local_type(value, made.layout)).id();
       } else {
         Value x = at(value, made.source);
         for (const ConversionStep& step : made.steps) x = convert(x, shape(value), step);
@@ -89,6 +88,13 @@ class RankProgram {
         {{"group", mesh().name_of({group_of(step), GroupTier::whole})}, {"ranks", ranks_of(step)}});
   }
 
+  /// Returns the values of all ranks of the step's group, [ranks …].
+  Value gather(Value x, const ConversionStep& step) {
+    Shape one = x.shape();
+    one.insert(one.begin(), 1);
+    return communicate(Kind::all_gather, reshape(x, one), step);
+  }
+
   /// Returns how many of the parts of a place a rank has, whose divisions are those of `layout`
   /// into fewer parts.
   std::int64_t local_parts(const Layout& layout, const DividedPlace& place) const {
@@ -96,6 +102,13 @@ class RankProgram {
     for (const DividedDimension& divided : layout.divided(place.dimension))
       if (divided.parts < place.parts) parts /= mesh().axes()[divided.axis].size;
     return parts;
+  }
+
+  /// Swaps the two outer of three dimensions that the numbers of a value are taken to have. Where
+  /// one of them is 1, the numbers stay in their order.
+  static Value swapped(Value x, const Shape& taken, const Shape& to) {
+    if (taken[0] == 1 || taken[1] == 1) return reshape(x, to);
+    return reshape(transpose(reshape(x, taken), {1, 0, 2}), to);
   }
 
   /// [… d …] to [blocks …], where `d` is of `parts` parts of `blocks` blocks each.
@@ -106,8 +119,7 @@ class RankProgram {
     Shape moved = shape;
     moved[dimension] /= blocks;
     moved.insert(moved.begin(), blocks);
-    if (outer == 1) return reshape(x, moved);
-    return reshape(transpose(reshape(x, {outer, blocks, inner}), {1, 0, 2}), moved);
+    return swapped(x, {outer, blocks, inner}, moved);
   }
 
   /// The reverse.
@@ -118,8 +130,7 @@ class RankProgram {
     const std::int64_t outer = product(shape, 0, dimension) * parts;
     const std::int64_t inner = product(shape, dimension, shape.size()) / parts;
     shape[dimension] *= blocks;
-    if (outer == 1) return reshape(x, shape);
-    return reshape(transpose(reshape(x, {blocks, outer, inner}), {1, 0, 2}), shape);
+    return swapped(x, {blocks, outer, inner}, shape);
   }
 
   Value convert(Value x, const Shape& whole, const ConversionStep& step) {
@@ -144,10 +155,8 @@ class RankProgram {
                        local_shape(step.after, whole, mesh()));
       }
       case ConversionKind::all_gather: {
-        Shape one = x.shape();
-        one.insert(one.begin(), 1);
-        return blocks_back(communicate(Kind::all_gather, reshape(x, one), step),
-                           step.from.dimension, local_parts(step.after, step.from));
+        return blocks_back(gather(x, step), step.from.dimension,
+                           local_parts(step.after, step.from));
       }
       case ConversionKind::all_to_all: {
         const Value blocks =
@@ -171,7 +180,7 @@ class RankProgram {
     const auto in = to_.at(operation.region);
     if (operation.kind <= Kind::constant) {
       const ValueId value = operation.first_result;
-      set(value, leaf(operation, {graph_.type(value).numbers, local(value, plan_.layout(value))}));
+      set(value, to_.leaf_like(operation, local_type(value, plan_.layout(value))));
       return;
     }
     std::vector<Value> operands;
@@ -186,13 +195,6 @@ class RankProgram {
   }
 
   void set(ValueId value, Value copy) { copies_[value.index][0] = copy.id(); }
-
-  Value leaf(const Operation& operation, const ValueType& type) {
-    if (operation.kind == Kind::constant)
-      return to_.constant(operation.attributes.number("value"), type);
-    if (operation.kind == Kind::input) return to_.input(operation.name, type);
-    return to_.named_parameter(operation.name, type);
-  }
 
   /// Returns the first index that this rank has of a dimension which is divided as a whole.
   std::int64_t begin_of(const Layout& layout, std::size_t dimension, std::int64_t size) const {
@@ -236,7 +238,7 @@ class RankProgram {
     switch (operation.kind) {
       case Kind::reshape:
       case Kind::broadcast:
-        attributes.set("shape", local(operation.first_result, result));
+        attributes.set("shape", local_type(operation.first_result, result).shape);
         break;
       case Kind::slice:
       case Kind::pad: {
@@ -326,9 +328,7 @@ class RankProgram {
     const std::int64_t begin = begin_of(layout, dimension, whole.back());
     const Value& logits = operands[0];
     const Value most = hocket::convert(maximum(logits, {-1}), NumberType::float32);
-    Shape one = most.shape();
-    one.insert(one.begin(), 1);
-    const Value greatest = maximum(communicate(Kind::all_gather, reshape(most, one), step), {0});
+    const Value greatest = maximum(gather(most, step), {0});
     const Value sums =
         communicate(Kind::all_reduce, to_.add(Kind::exponential_sum, {logits, greatest}), step);
     const Value picked = communicate(

@@ -171,12 +171,7 @@ class Requests {
     for (const std::size_t user : users_[value.index]) {
       const Operation& operation = graph_.operations()[user];
       if (has_mark(operation.region, kBackward) || has_mark(operation.region, kUpdate)) continue;
-      std::vector<ValueType> operands, results;
-      for (const ValueId operand : operation.operands) operands.push_back(graph_.type(operand));
-      for (std::size_t i = 0; i < graph_.results(operation); ++i)
-        results.push_back(graph_.type(graph_.result(operation, i)));
-      for (const DivisionRule& rule :
-           division_rules(operation.kind, operation.attributes, operands, results)) {
+      for (const DivisionRule& rule : division_rules(graph_, operation)) {
         for (std::size_t i = 0; i < operation.operands.size(); ++i) {
           const AxisLayout& state = rule.operands[i];
           if (operation.operands[i] != value || state.kind != AxisLayout::Kind::divided ||

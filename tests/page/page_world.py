@@ -133,7 +133,7 @@ class World:
             name = max(listed, key=lambda profile: profile["id"])["profile"]
             measured = self._predicted_ns(name)
             others = [self._predicted_ns(name, *change) for change in predicted]
-            # Where a part costs nothing of its own, its size changes nothing that is shown.
+            # If the fit has no cost of a part itself, its size changes no prediction.
             if all(other and abs(other / measured - 1) > LEAST_CHANGE for other in others):
                 return name
             self.hocket("profiles", "rm", name)

@@ -24,7 +24,7 @@ Result<LaidOutGraph> lay_out(Graph graph, const std::string& signals_file) {
   HOCKET_TRY(text);
   const auto signals = parse_signals(*text);
   if (!signals) return in_file(signals.error());
-  // Which axes are within hosts changes no program.
+  // Programs are the same, whichever axes lie within hosts.
   const auto mesh = Mesh::make(signals->mesh, {signals->ranks(), signals->ranks()});
   if (!mesh) return in_file(mesh.error());
   const auto request = request_layouts(*signals, graph, *mesh);

@@ -46,7 +46,7 @@ class GraphCopy {
             const std::vector<Value>& operands, const Attributes& attributes) {
     const auto in = to_.at(region);
     if (operation.kind <= OperationKind::constant) {
-      set(operation.first_result, leaf(operation));
+      set(operation.first_result, to_.leaf_like(operation, from_.type(operation.first_result)));
       return;
     }
     const std::vector<Value> results = to_.add_all(operation.kind, operands, attributes);
@@ -60,14 +60,6 @@ class GraphCopy {
   Result<Graph> take() { return to_.build(); }
 
  private:
-  Value leaf(const Operation& operation) {
-    const ValueType& type = from_.type(operation.first_result);
-    if (operation.kind == OperationKind::constant)
-      return to_.constant(operation.attributes.number("value"), type);
-    if (operation.kind == OperationKind::input) return to_.input(operation.name, type);
-    return to_.named_parameter(operation.name, type);
-  }
-
   const Graph& from_;
   GraphBuilder to_;
   std::vector<std::optional<ValueId>> copies_;  ///< by value of from_

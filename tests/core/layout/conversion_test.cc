@@ -99,7 +99,7 @@ TEST(Conversion, KeepsEachNumber) {
     LayoutPlan plan{.mesh = mesh};
     plan.operands.emplace_back();
     const auto steps = convert_layout(from, to, mesh);
-    plan.versions = {{{from, 0, {}, 0}, {to, 0, steps, 0}}};
+    plan.versions = {{{from, 0, {}}, {to, 0, steps}}};
     plan.outputs = {1};
     EXPECT_EQ(difference_on_ranks(graph, plan, random_residues(graph, random())), "")
         << to_string(from, mesh) << " to " << to_string(to, mesh);
